@@ -1,0 +1,51 @@
+// Which samples a step uses: every sample exactly once an epoch, in an order that the seed alone
+// decides, so that real, simulated and single-worker runs see the same batches.
+//
+// A run is one long row of samples: epoch after epoch, each a shuffle of the data set. A step takes
+// the next `batch` of them, fewer at the end of an epoch and at the end of the run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace motley {
+
+struct LedgerOptions {
+  std::int64_t dataset = 0;  // samples in the data set
+  std::int64_t batch = 0;    // samples in a step of the whole cluster
+  std::int64_t limit = 0;    // samples in the whole run
+  std::uint64_t seed = 0;
+};
+
+// Samples [begin, begin + count) of the order of an epoch. count = 0: the run is over.
+struct StepSamples {
+  std::int64_t epoch = 0;
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+class Ledger {
+ public:
+  explicit Ledger(const LedgerOptions& options) : options_(options) {}
+
+  // The step that follows when `used` samples of the run have been used.
+  StepSamples step_after(std::int64_t used) const;
+  // The samples themselves, valid until the next call for another epoch.
+  std::span<const SampleIndex> samples(const StepSamples& step);
+
+  const LedgerOptions& options() const { return options_; }
+
+ private:
+  LedgerOptions options_;
+  std::int64_t shuffled_epoch_ = -1;
+  std::vector<SampleIndex> order_;
+};
+
+// Samples in the whole run: the smaller of `epochs` and `steps`, whichever are given (0 = not).
+std::int64_t sample_limit(std::int64_t dataset, std::int64_t batch, std::int64_t epochs,
+                          std::int64_t steps);
+
+}  // namespace motley

@@ -1,0 +1,75 @@
+// Values to bytes and back, little-endian, for the small control messages between processes.
+// Reading never goes past the end: a short or damaged message turns the reader bad and every
+// later read gives zero, so that the caller asks once, at the end, with ok().
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace motley {
+
+static_assert(std::endian::native == std::endian::little, "the wire format is little-endian");
+
+class ByteWriter {
+ public:
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  void put(T value) {
+    const auto* raw = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), raw, raw + sizeof value);
+  }
+  void put_string(std::string_view text) {
+    put(static_cast<std::uint32_t>(text.size()));
+    const auto* raw = reinterpret_cast<const std::byte*>(text.data());
+    bytes_.insert(bytes_.end(), raw, raw + text.size());
+  }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class ByteReader {
+ public:
+  explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  T get() {
+    T value{};
+    if (auto raw = take(sizeof value); !raw.empty()) {
+      std::memcpy(&value, raw.data(), sizeof value);
+    }
+    return value;
+  }
+  std::string get_string() {
+    auto raw = take(get<std::uint32_t>());
+    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+  }
+  // True when nothing was read past the end and nothing is left over.
+  bool complete() const { return ok_ && rest_.empty(); }
+  bool ok() const { return ok_; }
+
+ private:
+  std::span<const std::byte> take(std::size_t size) {
+    if (!ok_ || size > rest_.size()) {
+      ok_ = false;
+      return {};
+    }
+    auto raw = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return raw;
+  }
+
+  std::span<const std::byte> rest_;
+  bool ok_ = true;
+};
+
+}  // namespace motley

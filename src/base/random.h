@@ -1,0 +1,37 @@
+// A seeded generator with distributions of our own. Those of <random> differ between standard
+// libraries; a run must draw the same numbers everywhere, so that one seed is one trace.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace motley {
+
+// xoshiro256** (Blackman and Vigna), seeded through splitmix64.
+class Random {
+ public:
+  // Streams of one seed are independent of each other: one per worker, per epoch, per purpose.
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0);
+
+  std::uint64_t next();
+  // Uniform in [0, 1), 53 random bits.
+  double uniform();
+  // Uniform in [0, bound), without bias. bound > 0.
+  std::uint64_t below(std::uint64_t bound);
+  // Normal with mean 0 and deviation 1.
+  double normal();
+
+  template <class T>
+  void shuffle(std::span<T> items) {
+    for (std::size_t i = items.size(); i > 1; --i) {
+      std::swap(items[i - 1], items[below(i)]);
+    }
+  }
+
+ private:
+  std::array<std::uint64_t, 4> state_;
+};
+
+}  // namespace motley

@@ -1,0 +1,61 @@
+// A job: what to train, on what, how, and on which machines. Plain values; job/parse.h makes one
+// from a file, with every default filled in and every value checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/spec.h"
+
+namespace motley {
+
+struct ModelSpec {
+  std::string kind = "mlp";  // svm | mlp | cnn | resnet20 | torchscript | phantom
+  std::string path;          // torchscript: the .pt file
+  std::int64_t parameters = 0;  // phantom: how many floats
+};
+
+struct DataSpec {
+  std::string kind = "synthetic";  // idx | cifar10 | libsvm | synthetic
+  std::string path;                // idx, cifar10: a folder; libsvm: a file
+  std::string test_path;           // libsvm: a file; without one, `holdout` of path is kept for testing
+  double holdout = 0.1;
+  std::int64_t samples = 10'000;  // synthetic
+  std::int64_t test_samples = 2'000;
+  std::int64_t features = 784;
+  std::int64_t classes = 10;
+};
+
+struct TrainSpec {
+  std::int64_t batch = 256;  // samples in one step of the whole cluster
+  std::optional<std::int64_t> epochs;  // whichever limit is reached first ends the run
+  std::optional<std::int64_t> steps;
+  std::optional<double> target_accuracy;
+  std::int64_t eval_every = 50;  // steps between evaluations; 0 = only at the end
+  std::string optimizer = "sgd";  // sgd | adam
+  double lr = 0.05;
+  double momentum = 0.9;
+  double weight_decay = 0;
+};
+
+struct StrategySpec {
+  std::string sync = "all_reduce";
+  std::string allocation = "equal";
+  std::string codec = "none";
+};
+
+struct Job {
+  std::string name = "job";
+  std::uint64_t seed = 1;
+  ModelSpec model;
+  DataSpec data;
+  TrainSpec train;
+  StrategySpec strategy;
+  ClusterSpec cluster;
+
+  bool phantom() const { return model.kind == "phantom"; }
+};
+
+}  // namespace motley

@@ -1,0 +1,70 @@
+// Messages that have arrived at a node and that nobody took yet, and which peers are lost.
+// Plain data without locks: the real node guards it with a mutex, the simulator needs none.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "node/message.h"
+#include "node/node.h"
+
+namespace motley {
+
+class Mailbox {
+ public:
+  void put(Message message) { arrived_.push_back(std::move(message)); }
+
+  // The oldest match. Throws Interrupted when there is none and none can come any more.
+  std::optional<Message> take(Match match) {
+    for (auto it = arrived_.begin(); it != arrived_.end(); ++it) {
+      if (match.takes(*it)) {
+        Message message = std::move(*it);
+        arrived_.erase(it);
+        return message;
+      }
+    }
+    throw_if_hopeless(match);
+    return std::nullopt;
+  }
+
+  void lose(Rank peer, std::string reason) { lost_.emplace(peer, std::move(reason)); }
+  bool is_lost(Rank peer) const { return lost_.contains(peer); }
+  void forget(Rank peer) { forgotten_.insert(peer); }
+
+  // From now on every take() that finds no message throws.
+  void stop(std::string reason) {
+    if (!stopped_) {
+      stopped_ = std::move(reason);
+    }
+  }
+  bool stopped() const { return stopped_.has_value(); }
+  void throw_if_stopped() const {
+    if (stopped_) {
+      throw Interrupted(kAnyRank, *stopped_);
+    }
+  }
+
+  std::size_t size() const { return arrived_.size(); }
+
+ private:
+  void throw_if_hopeless(Match match) const {
+    throw_if_stopped();
+    for (const auto& [peer, reason] : lost_) {
+      const bool waited_for =
+          match.from == peer || (match.from == kAnyRank && !forgotten_.contains(peer));
+      if (waited_for) {
+        throw Interrupted(peer, reason);
+      }
+    }
+  }
+
+  std::deque<Message> arrived_;
+  std::map<Rank, std::string> lost_;
+  std::set<Rank> forgotten_;
+  std::optional<std::string> stopped_;
+};
+
+}  // namespace motley

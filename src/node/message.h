@@ -1,0 +1,48 @@
+// What travels between nodes: a channel, a small header, a payload.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "node/payload.h"
+
+namespace motley {
+
+// Who talks about what. Messages of different channels never overtake a receive() for another one;
+// a method takes a number of its own here, so that two activities of a worker do not mix.
+enum class Channel : std::uint32_t {
+  kControl = 1,    // coordinator and workers: join, start, progress, stop
+  kAllReduce = 2,  // sync/collective.h
+  kUser = 1000,    // and up: methods that are not part of motley
+};
+
+// Three numbers whose meaning is the channel's: a step, a segment, a count.
+struct Header {
+  std::int64_t tag = 0;
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+
+  friend bool operator==(const Header&, const Header&) = default;
+};
+
+struct Message {
+  Rank from = kAnyRank;
+  Channel channel = Channel::kControl;
+  Header header;
+  Payload payload;
+};
+
+// What a message costs on a link besides its payload: the frame around it (fabric/frame.h).
+inline constexpr std::size_t kFrameBytes = 56;
+
+// Which messages a receive() takes: those of one channel, from one rank or from any.
+struct Match {
+  Channel channel;
+  Rank from = kAnyRank;
+
+  bool takes(const Message& message) const {
+    return message.channel == channel && (from == kAnyRank || from == message.from);
+  }
+};
+
+}  // namespace motley

@@ -1,0 +1,56 @@
+// What a run came to: the contents of summary.json and of one line of metrics.jsonl.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace motley {
+
+// One evaluation.
+struct Metric {
+  Seconds seconds = 0;  // training time when the model was as evaluated
+  std::int64_t step = 0;
+  std::int64_t samples = 0;
+  double loss = 0;      // on the test set
+  double accuracy = 0;  // on the test set
+  std::optional<double> train_loss;  // mean over the samples since the evaluation before
+};
+
+struct WorkerSummary {
+  Rank rank = 0;
+  std::int64_t samples = 0;
+  std::int64_t steps = 0;
+  Seconds compute_seconds = 0;
+  Seconds wait_seconds = 0;
+  Seconds communicate_seconds = 0;
+  std::int64_t bytes_sent = 0;
+  std::optional<double> pace_missed;  // part of its steps that took longer than their cost (train)
+};
+
+struct Summary {
+  std::string name;
+  std::string mode;  // "train" | "simulate"
+  std::uint64_t seed = 0;
+  std::string sync;
+  std::string allocation;
+  std::string codec;
+  Seconds seconds = 0;
+  std::int64_t batch = 1;    // steps = samples / batch, rounded up
+  std::int64_t samples = 0;
+  double ideal_samples_per_second = 0;  // 0 = not paced
+  std::vector<Metric> metrics;          // in order of samples
+  std::optional<double> target_accuracy;
+  std::int64_t max_iteration_gap = 0;
+  std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
+  std::vector<WorkerSummary> workers;
+};
+
+nlohmann::ordered_json to_json(const Summary& summary);
+nlohmann::ordered_json to_json(const Metric& metric);
+
+}  // namespace motley

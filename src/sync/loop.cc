@@ -1,0 +1,30 @@
+#include "sync/loop.h"
+
+namespace motley {
+
+WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& cost,
+                   Observer& observer) {
+  WorkerResult result;
+  const Seconds began = node.now();
+  while (auto work = strategy.begin()) {
+    const Seconds compute_began = node.now();
+    double loss_sum = 0;
+    node.busy(cost.next_step(compute_began, work->count),
+              [&] { loss_sum = replica.compute(work->samples); });
+    result.times.compute += node.now() - compute_began;
+
+    const Progress progress = strategy.finish({loss_sum, work->count});
+    result.samples += static_cast<std::int64_t>(work->count);
+    result.steps += 1;
+    result.times.seconds = node.now() - began;
+    result.times.wait = strategy.waited();
+    result.times.communicate = result.times.seconds - result.times.compute - result.times.wait;
+    if (progress.snapshot) {
+      node.busy(0, [&] { observer.on_snapshot(node.now(), progress, replica); });
+    }
+    observer.on_step(node.now(), progress, result);
+  }
+  return result;
+}
+
+}  // namespace motley

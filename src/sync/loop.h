@@ -1,0 +1,39 @@
+// The whole of training: begin, compute, finish, until the strategy says that the run is over.
+// Real and simulated workers run this same loop.
+#pragma once
+
+#include "cluster/cost.h"
+#include "node/node.h"
+#include "sync/replica.h"
+#include "sync/strategy.h"
+
+namespace motley {
+
+// How one worker's time was spent. The three parts add up to `seconds`.
+struct WorkerTimes {
+  Seconds seconds = 0;
+  Seconds compute = 0;
+  Seconds communicate = 0;
+  Seconds wait = 0;
+};
+
+struct WorkerResult {
+  std::int64_t samples = 0;  // computed by this worker
+  std::int64_t steps = 0;    // its own iterations
+  WorkerTimes times;
+};
+
+// Who watches a worker train. Calls come from the loop, inside Node::busy where torch is touched.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  // After every step of this worker.
+  virtual void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) = 0;
+  // The model as it is now is worth an evaluation.
+  virtual void on_snapshot(Seconds now, const Progress& progress, Replica& replica) = 0;
+};
+
+WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& cost,
+                   Observer& observer);
+
+}  // namespace motley

@@ -1,0 +1,64 @@
+// Strategy: one worker's side of a method, as the training loop sees it.
+//
+// The loop asks twice a step: begin() says what to compute, finish() does with the result what the
+// method is about: exchange, average, apply. Both may block on the Node. Everything else (pacing,
+// counting, reporting) is the loop's (sync/loop.h), so a method is only its protocol.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "allocate/ledger.h"
+#include "job/job.h"
+#include "node/node.h"
+#include "sync/replica.h"
+
+namespace motley {
+
+// What a worker computes next. `count` alone is meaningful for a phantom replica.
+struct Work {
+  std::span<const SampleIndex> samples;
+  std::size_t count = 0;
+};
+
+// What came of it: the sum of the samples' losses.
+struct Computed {
+  double loss_sum = 0;
+  std::size_t samples = 0;
+};
+
+// Where the whole cluster stands, as far as this worker knows, after its step.
+struct Progress {
+  std::int64_t samples = 0;  // used so far by all workers together
+  double loss_sum = 0;       // of the samples that this step reports (see loss_samples)
+  std::int64_t loss_samples = 0;
+  bool snapshot = false;  // this worker's model is to be evaluated now
+};
+
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+
+  // nullopt: the run is over.
+  virtual std::optional<Work> begin() = 0;
+  virtual Progress finish(const Computed& computed) = 0;
+
+  // Of the time spent in begin() and finish(), how much was waiting for slower workers.
+  virtual Seconds waited() const = 0;
+};
+
+// All that a strategy is given. The references outlive it.
+struct StrategyContext {
+  Node& node;
+  Replica& replica;
+  Ledger& ledger;
+  const Job& job;
+  // True once the run should end early (target reached, interrupted). The strategy sees to it that
+  // all workers leave together.
+  std::function<bool()> stop_requested;
+};
+
+}  // namespace motley
