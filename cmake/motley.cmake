@@ -1,0 +1,30 @@
+# One library per folder of src/, one test program per folder.
+#
+#   motley_library(sync SOURCES loop.cc LINK motley_node)   -> target motley_sync
+#   motley_test(sync SOURCES loop_test.cc LINK motley_sync) -> target sync_test, run by ctest
+
+include(GoogleTest)
+
+function(motley_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(motley_${name} STATIC ${ARG_SOURCES})
+    target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(motley_${name} PUBLIC ${ARG_LINK})
+  else()
+    add_library(motley_${name} INTERFACE)
+    target_include_directories(motley_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(motley_${name} INTERFACE ${ARG_LINK})
+  endif()
+endfunction()
+
+function(motley_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main rapidcheck)
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()
