@@ -58,7 +58,7 @@ BlockPool& pool() {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate_block(std::size_t size) {
-  const int size_class = std::bit_width(std::max<std::size_t>(size, 64) - 1);
+  const auto size_class = static_cast<int>(std::bit_width(std::max<std::size_t>(size, 64) - 1));
   MOTLEY_CHECK(size_class < kSizeClasses, "a block of {} bytes", size);
   return {pool().take(size_class),
           [size_class](std::byte* block) { pool().give_back(block, size_class); }};

@@ -1,0 +1,126 @@
+#include "fabric/driver.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+
+namespace motley {
+namespace {
+
+using namespace std::chrono_literals;
+
+// So long after the last thread stopped waiting the background thread takes over. Shorter would
+// take the sockets away between two rounds of one exchange.
+constexpr auto kGrace = 1ms;
+// One turn in the kernel; nothing depends on its length.
+constexpr auto kPatience = 1s;
+
+// Counts a thread in for the time of a wait, also when ready() throws.
+class Counted {
+ public:
+  explicit Counted(int& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  int& count_;
+};
+
+}  // namespace
+
+Driver::Driver() : work_(io_.get_executor()), thread_([this] { drive_in_background(); }) {
+  pthread_setname_np(thread_.native_handle(), "motley-io");
+}
+
+Driver::~Driver() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    background_.notify_all();
+  }
+  asio::post(io_, [] {});
+  thread_.join();
+}
+
+// A thread that has what it waited for lets the next one drive.
+class Driver::HandOver {
+ public:
+  explicit HandOver(Driver& driver) : driver_(driver) {}
+  ~HandOver() {
+    driver_.left_ = Clock::now();
+    if (driver_.waiting_ > 0 && driver_.driving_ == Who::kNobody) {
+      driver_.changed_.notify_all();
+    }
+  }
+  HandOver(const HandOver&) = delete;
+  HandOver& operator=(const HandOver&) = delete;
+
+ private:
+  Driver& driver_;
+};
+
+bool Driver::wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
+                  const std::function<bool()>& ready) {
+  HandOver hand_over(*this);
+  while (!ready()) {
+    const auto now = Clock::now();
+    if (now >= deadline) {
+      return false;
+    }
+    const auto patience = std::min<Clock::duration>(deadline - now, kPatience);
+    if (driving_ == Who::kNobody) {
+      drive(lock, Who::kWaiter, patience);
+    } else {
+      Counted counted(waiting_);
+      if (driving_ == Who::kBackground) {
+        asio::post(io_, [] {});  // it sits in the kernel: ask it to hand over
+      }
+      changed_.wait_for(lock, patience);
+    }
+  }
+  return true;
+}
+
+bool Driver::sleep(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
+                   const std::function<bool()>& ready) {
+  Counted counted(sleeping_);
+  while (!ready()) {
+    if (changed_.wait_until(lock, deadline) == std::cv_status::timeout) {
+      return ready();
+    }
+  }
+  return true;
+}
+
+void Driver::wake() {
+  if (waiting_ + sleeping_ > 0) {
+    changed_.notify_all();
+  }
+}
+
+void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience) {
+  driving_ = who;
+  lock.unlock();
+  io_.run_one_for(patience);
+  lock.lock();
+  driving_ = Who::kNobody;
+}
+
+void Driver::drive_in_background() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const bool others_turn = driving_ != Who::kNobody || waiting_ > 0;
+    if (others_turn || Clock::now() - left_ < kGrace) {
+      background_.wait_for(lock, kGrace);
+    } else {
+      drive(lock, Who::kBackground, kPatience);
+      if (waiting_ > 0) {
+        changed_.notify_all();
+      }
+    }
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,82 @@
+// The wire format: every message is one frame, a fixed head and a payload.
+//
+//   offset  size  field
+//        0     4  magic "MTLY"
+//        4     2  version
+//        6     2  kind: hello, message, bye
+//        8     4  sender's rank
+//       12     4  channel
+//       16    24  header: tag, a, b
+//       40     8  payload size in bytes
+//       48     4  checksum of bytes 0..47
+//       52     4  zero
+//
+// All numbers little-endian. A connection begins with a hello (tag: the rank it is meant for,
+// payload: the run's token) and ends with a bye; in between come messages. Whatever else arrives is
+// an Error for that connection; nothing is allocated before the head has been checked.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "node/message.h"
+
+namespace motley {
+
+enum class FrameKind : std::uint16_t { kHello = 1, kMessage = 2, kBye = 3 };
+
+struct Frame {
+  FrameKind kind = FrameKind::kMessage;
+  Message message;
+};
+
+using FrameHead = std::array<std::byte, kFrameBytes>;
+
+inline constexpr std::size_t kDefaultPayloadLimit = std::size_t{1} << 30;
+// A hello carries a token and nothing else.
+inline constexpr std::size_t kHelloPayloadLimit = 256;
+
+FrameHead encode_head(FrameKind kind, const Message& message);
+
+// Turns the bytes of one connection back into frames, however they were cut up on the way.
+//
+//   read into reader.space() -> reader.filled(count, sink) -> and again
+//
+// Large payloads are read straight into their own block; what is small is read many frames at a
+// time and copied once.
+class FrameReader {
+ public:
+  explicit FrameReader(std::size_t payload_limit);
+
+  // Where the next bytes belong, in this order: the rest of a payload, then the staging area.
+  std::array<std::span<std::byte>, 2> space();
+
+  // `count` more bytes are there. Hands every frame that is now complete to the sink. After an
+  // Error, the sink's or its own, the reader must not be used again.
+  using Sink = std::function<Status(Frame)>;
+  Status filled(std::size_t count, const Sink& sink);
+
+  void set_payload_limit(std::size_t limit) { payload_limit_ = limit; }
+  // True when the bytes so far end in the middle of a frame.
+  bool in_frame() const { return block_ != nullptr || staged_ > 0; }
+
+ private:
+  Status parse_staged(const Sink& sink);
+  Result<Frame> decode_head(std::span<const std::byte> head, std::size_t* payload_size) const;
+  Status finish_payload(const Sink& sink);
+
+  std::size_t payload_limit_;
+  std::vector<std::byte> staging_;
+  std::size_t staged_ = 0;  // bytes in staging_ not yet parsed
+  // The frame whose payload is on its way.
+  Frame pending_;
+  std::shared_ptr<std::byte> block_;
+  std::size_t block_size_ = 0;
+  std::size_t block_filled_ = 0;
+};
+
+}  // namespace motley

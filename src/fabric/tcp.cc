@@ -1,0 +1,169 @@
+#include "fabric/tcp.h"
+
+#include <asio/ip/address.hpp>
+#include <asio/post.hpp>
+#include <chrono>
+#include <fstream>
+#include <future>
+
+#include "base/check.h"
+#include "fabric/tcp_connection.h"
+
+namespace motley {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr int kSocketBuffer = 4 << 20;
+constexpr int kWorthSetting = 1 << 20;
+
+int system_limit(const char* file) {
+  int limit = 0;
+  std::ifstream(file) >> limit;
+  return limit;
+}
+
+}  // namespace
+
+std::string name_of(Rank rank) {
+  return rank == kCoordinator ? "the coordinator" : fmt::format("rank {}", rank);
+}
+
+void enlarge_send_buffer(int socket) {
+  static const int limit = system_limit("/proc/sys/net/core/wmem_max");
+  if (limit >= kWorthSetting) {
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSocketBuffer, sizeof kSocketBuffer);
+  }
+}
+
+void enlarge_receive_buffer(int socket) {
+  static const int limit = system_limit("/proc/sys/net/core/rmem_max");
+  if (limit >= kWorthSetting) {
+    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &kSocketBuffer, sizeof kSocketBuffer);
+  }
+}
+
+TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
+    : driver_(driver), sink_(sink), options_(std::move(options)), acceptor_(driver.io()) {
+  MOTLEY_CHECK(options_.token.size() <= kHelloPayloadLimit, "token too long");
+  const tcp::endpoint here(asio::ip::make_address(options_.address), options_.port);
+  acceptor_.open(here.protocol());
+  acceptor_.set_option(tcp::acceptor::reuse_address(true));
+  enlarge_receive_buffer(acceptor_.native_handle());  // accepted sockets inherit it
+  acceptor_.bind(here);
+  acceptor_.listen();
+  port_ = acceptor_.local_endpoint().port();
+  asio::post(driver_.io(), [this, alive = alive_] {
+    if (*alive) {
+      accept();
+    }
+  });
+}
+
+TcpFabric::~TcpFabric() {
+  // Handlers of ours may still be queued. They run one at a time, so after this one none of them
+  // finds the fabric alive.
+  std::promise<void> done;
+  asio::post(driver_.io(), [this, &done] {
+    *alive_ = false;
+    std::error_code ignored;
+    acceptor_.close(ignored);
+    for (const auto& connection : incoming_) {
+      connection->shut();
+    }
+    std::lock_guard lock(mutex_);
+    for (const auto& [peer, connection] : outgoing_) {
+      connection->shut();
+    }
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+void TcpFabric::set_peer(Rank peer, const Endpoint& endpoint) {
+  std::lock_guard lock(mutex_);
+  endpoints_[peer] = endpoint;
+}
+
+void TcpFabric::send(Rank to, const Message& message) {
+  MOTLEY_CHECK(!message.payload.is_phantom(), "a phantom payload on a real wire");
+  if (auto connection = outgoing(to)) {
+    if (to != kCoordinator) {
+      bytes_sent_ += static_cast<std::int64_t>(kFrameBytes + message.payload.size());
+    }
+    connection->send(FrameKind::kMessage, message);
+  }
+}
+
+std::shared_ptr<TcpFabric::Outgoing> TcpFabric::outgoing(Rank to) {
+  std::lock_guard lock(mutex_);
+  if (auto it = outgoing_.find(to); it != outgoing_.end()) {
+    return it->second;
+  }
+  auto endpoint = endpoints_.find(to);
+  if (endpoint == endpoints_.end()) {
+    return nullptr;
+  }
+  auto connection = std::make_shared<Outgoing>(*this, to, endpoint->second);
+  outgoing_.emplace(to, connection);
+  Message hello;
+  hello.from = options_.self;
+  hello.header.tag = to;
+  hello.payload = Payload::copy_of(std::as_bytes(std::span(options_.token)));
+  connection->send(FrameKind::kHello, hello);
+  asio::post(driver_.io(), [connection] { connection->connect(); });
+  return connection;
+}
+
+void TcpFabric::close(double patience) {
+  closing_ = true;
+  std::vector<std::shared_ptr<Outgoing>> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [peer, connection] : outgoing_) {
+      all.push_back(connection);
+    }
+  }
+  Message bye;
+  bye.from = options_.self;
+  for (const auto& connection : all) {
+    connection->send(FrameKind::kBye, bye);
+  }
+  // A queue that empties is noticed by asking: it happens once, at the end of a run.
+  constexpr auto kLook = std::chrono::milliseconds(2);
+  const auto deadline = Driver::Clock::now() + std::chrono::duration<double>(patience);
+  auto all_idle = [&] {
+    return std::all_of(all.begin(), all.end(), [](const auto& one) { return one->idle(); });
+  };
+  while (!all_idle() && Driver::Clock::now() < deadline) {
+    std::unique_lock lock(driver_.mutex());
+    driver_.wait(lock, Driver::Clock::now() + kLook, [] { return false; });
+  }
+}
+
+void TcpFabric::accept() {
+  acceptor_.async_accept([this, alive = alive_](std::error_code error, tcp::socket socket) {
+    if (!*alive || error == asio::error::operation_aborted) {
+      return;
+    }
+    if (!error) {
+      auto connection = std::make_shared<Incoming>(*this, std::move(socket));
+      incoming_.insert(connection);
+      connection->start();
+    }
+    accept();
+  });
+}
+
+bool TcpFabric::hears(Rank peer) const {
+  return std::any_of(incoming_.begin(), incoming_.end(),
+                     [&](const auto& connection) { return connection->peer() == peer; });
+}
+
+void TcpFabric::peer_lost(Rank peer, const std::string& reason) {
+  if (!closing_) {
+    sink_.on_peer_lost(peer, reason);
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,87 @@
+// The two kinds of connection of a TcpFabric (tcp.h): one only sends, the other only receives.
+// Private to fabric/tcp*.cc.
+#pragma once
+
+#include <asio/ip/tcp.hpp>
+#include <asio/steady_timer.hpp>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "fabric/frame.h"
+#include "fabric/tcp.h"
+
+namespace motley {
+
+std::string name_of(Rank rank);
+
+// Larger socket buffers let a whole segment leave in one call, on systems that allow them; where
+// they do not, the kernel's own tuning does better than a small fixed size.
+void enlarge_send_buffer(int socket);
+void enlarge_receive_buffer(int socket);
+
+// To one peer. Frames leave on the caller's thread while the kernel takes them; the rest waits in a
+// queue for room.
+class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
+ public:
+  Outgoing(TcpFabric& fabric, Rank peer, Endpoint endpoint);
+
+  void connect();  // driving thread
+  void send(FrameKind kind, const Message& message);  // any thread
+  bool idle();  // any thread: nothing queued
+  void shut();  // driving thread: from now on it never touches the fabric
+
+ private:
+  // A frame, or what is left of it.
+  struct Queued {
+    FrameHead head;
+    std::size_t head_sent = 0;
+    Payload payload;
+  };
+  enum class State { kConnecting, kOpen, kDead };
+
+  void connected(const std::error_code& error);
+  void flush();
+  // With mutex_ held: false when the connection broke.
+  bool write_queue();
+  bool write_some(Queued& frame);
+  void wait_for_room();
+  void broke(std::string reason);
+
+  TcpFabric* fabric_;  // null once shut; driving thread only
+  Driver& driver_;
+  const Rank peer_;
+  const Endpoint endpoint_;
+
+  std::mutex mutex_;  // guards what follows
+  State state_ = State::kConnecting;
+  asio::ip::tcp::socket socket_;
+  std::deque<Queued> queue_;
+};
+
+// From a peer that has yet to say who it is. Touched by the driving thread only.
+class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
+ public:
+  Incoming(TcpFabric& fabric, asio::ip::tcp::socket socket);
+
+  void start();
+  void shut();
+  std::optional<Rank> peer() const { return peer_; }
+
+ private:
+  void read();
+  Status on_frame(Frame frame);
+  Status on_hello(const Message& hello);
+  void end(const std::string& reason);
+
+  TcpFabric* fabric_;  // null once shut
+  asio::ip::tcp::socket socket_;
+  asio::steady_timer hello_timer_;
+  FrameReader reader_;
+  std::optional<Rank> peer_;
+  bool said_bye_ = false;
+};
+
+}  // namespace motley

@@ -1,0 +1,81 @@
+// The real Node: the calling thread is the node's first activity, spawned ones are threads.
+//
+//   Driver driver;
+//   RealNode node(driver, rank, size);
+//   TcpFabric fabric(driver, node, ...);
+//   node.attach(fabric);
+//   node.run([](Node& node) { ... protocol ... });
+//
+// Time is the steady clock. Messages are put into the mailbox by whichever thread drives the
+// sockets (fabric/driver.h), usually the one that waits for them.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fabric/driver.h"
+#include "fabric/fabric.h"
+#include "node/mailbox.h"
+#include "node/node.h"
+
+namespace motley {
+
+// How well the machine held the pace that busy() was asked for.
+struct Pace {
+  std::int64_t steps = 0;   // calls of busy() with a cost
+  std::int64_t missed = 0;  // of them, those that took over 5 % longer
+};
+
+class RealNode final : public Node, public FabricSink {
+ public:
+  RealNode(Driver& driver, Rank rank, int size);
+  ~RealNode() override;
+
+  void attach(Fabric& fabric) { fabric_ = &fabric; }
+
+  // Runs the body here, then waits for what it spawned. Rethrows the first exception of either.
+  void run(const std::function<void(Node&)>& body);
+
+  // Any thread: every blocked call throws Interrupted with this reason, now and later.
+  void stop(const std::string& reason);
+  // The clock starts anew: the run begins now.
+  void restart_clock();
+  Pace pace() const { return {paced_steps_, missed_steps_}; }
+
+  Rank rank() const override { return rank_; }
+  int size() const override { return size_; }
+  Seconds now() const override;
+  void send(Rank to, Channel channel, Header header, Payload payload) override;
+  std::optional<Message> receive_until(Match match, Seconds deadline) override;
+  void forget(Rank peer) override;
+  void busy(Seconds cost, const std::function<void()>& body) override;
+  void sleep(Seconds duration) override;
+  void spawn(std::string name, std::function<void(Node&)> body) override;
+
+  void on_message(Message message) override;
+  void on_peer_lost(Rank peer, const std::string& reason) override;
+
+ private:
+  Driver::Clock::time_point moment(Seconds at) const;
+  void sleep_until(Driver::Clock::time_point moment);
+  void failed(std::exception_ptr error);
+
+  Driver& driver_;
+  Fabric* fabric_ = nullptr;
+  const Rank rank_;
+  const int size_;
+  std::atomic<Driver::Clock::time_point> began_;
+  std::atomic<std::int64_t> paced_steps_ = 0;
+  std::atomic<std::int64_t> missed_steps_ = 0;
+
+  // Guarded by the driver's mutex.
+  Mailbox mailbox_;
+  std::vector<std::thread> activities_;
+  std::exception_ptr first_error_;
+};
+
+}  // namespace motley

@@ -1,0 +1,18 @@
+// Synchronous training by all-reduce: every worker computes its share of the step's batch, the sums
+// of gradients are summed over all workers, and each applies the same step.
+//
+// The sum is divided by the number of samples of the step, whoever computed them. So the step is
+// that of one machine with the whole batch, for any shares (Chao et al., arXiv 2111.08272).
+//
+// Cost of a step: the slowest worker's computing, then one Collective::sum of the parameters.
+#pragma once
+
+#include <memory>
+
+#include "sync/strategy.h"
+
+namespace motley {
+
+std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context);
+
+}  // namespace motley

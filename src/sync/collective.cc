@@ -1,0 +1,156 @@
+#include "sync/collective.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+// How fast the memory of the fastest round fades: a link that became slower is believed in time.
+constexpr double kForgetting = 1.01;
+
+constexpr std::size_t kSegment = Collective::kSegmentBytes / sizeof(float);
+constexpr std::size_t kSegmentsAhead = 8;
+static_assert(Collective::kSmallBytes <= Collective::kSegmentBytes, "small blocks are one segment");
+
+void add(std::span<const float> from, float* to) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i] += from[i];
+  }
+}
+
+}  // namespace
+
+Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
+    : node_(node),
+      channel_(channel),
+      members_(std::move(members)),
+      size_(static_cast<int>(members_.size())) {
+  const auto self = std::find(members_.begin(), members_.end(), node.rank());
+  MOTLEY_CHECK(self != members_.end(), "rank {} is not a member of its group", node.rank());
+  self_ = static_cast<int>(self - members_.begin());
+}
+
+void Collective::sum(Block block) {
+  if (size_ == 1 || block.size == 0) {
+    return;
+  }
+  rounds_.clear();
+  const Seconds began = node_.now();
+  const std::size_t bytes = block.size * sizeof(float);
+  const bool small = bytes <= kSmallBytes;
+  if (small) {
+    recursive_doubling(block);
+  } else {
+    ring(block);
+  }
+  account(node_.now() - began, small ? bytes : bytes / static_cast<std::size_t>(size_));
+}
+
+// Reduce-scatter: in round k a member passes chunk (self - k) on, which holds the sum of k+1
+// members by then. After n-1 rounds member i owns the sum of chunk i+1; all-gather hands it round.
+void Collective::ring(Block block) {
+  const int right = (self_ + 1) % size_;
+  const int left = (self_ + size_ - 1) % size_;
+  for (int k = 0; k < size_ - 1; ++k) {
+    round(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), Then::kAdd);
+  }
+  for (int k = 0; k < size_ - 1; ++k) {
+    round(right, chunk(block, self_ + 1 - k), left, chunk(block, self_ - k), Then::kCopy);
+  }
+}
+
+// With n no power of two the members beyond it first hand theirs to a partner, and get the result
+// from it at the end. a + b == b + a to the bit, so both partners of a round hold the same.
+void Collective::recursive_doubling(Block block) {
+  const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
+  const int extra = size_ - core;
+  if (self_ >= core) {
+    send_segment(self_ - core, block);
+    receive_segment(self_ - core, block, Then::kCopy);
+    return;
+  }
+  if (self_ < extra) {
+    receive_segment(self_ + core, block, Then::kAdd);
+  }
+  for (int distance = 1; distance < core; distance *= 2) {
+    const int partner = self_ ^ distance;
+    round(partner, block, partner, block, Then::kAdd);
+  }
+  if (self_ < extra) {
+    send_segment(self_ + core, block);
+  }
+}
+
+void Collective::round(int to, Block out, int from, Block in, Then then) {
+  const Seconds began = node_.now();
+  exchange(to, out, from, in, then);
+  rounds_.push_back(node_.now() - began);
+}
+
+// Sends ahead by a few segments only: more would not fit into the sockets and be copied.
+void Collective::exchange(int to, Block out, int from, Block in, Then then) {
+  const std::size_t segment = out.phantom() ? std::max<std::size_t>(out.size, 1) : kSegment;
+  const std::size_t ahead = kSegmentsAhead * segment;
+  std::size_t sent = 0;
+  std::size_t received = 0;
+  while (sent < out.size || received < in.size) {
+    while (sent < out.size && (sent < received + ahead || received == in.size)) {
+      const std::size_t count = std::min(segment, out.size - sent);
+      send_segment(to, out.part(sent, count));
+      sent += count;
+    }
+    if (received < in.size) {
+      received += receive_segment(from, in.part(received, in.size - received), then);
+    }
+  }
+}
+
+void Collective::send_segment(int to, Block segment) {
+  node_.send(members_[static_cast<std::size_t>(to)], channel_, {},
+             segment.phantom() ? Payload::phantom(segment.size * sizeof(float))
+                               : Payload::borrow(segment.floats()));
+}
+
+std::size_t Collective::receive_segment(int from, Block room, Then then) {
+  const Rank rank = members_[static_cast<std::size_t>(from)];
+  const Message message = node_.receive({channel_, rank});
+  const std::size_t count = message.payload.size() / sizeof(float);
+  MOTLEY_CHECK(count > 0 && count <= room.size, "{} floats from rank {}, {} are missing", count,
+               rank, room.size);
+  const auto values = message.payload.floats();
+  if (!room.phantom() && then == Then::kAdd) {
+    add(values, room.data);
+  } else if (!room.phantom()) {
+    std::memcpy(room.data, values.data(), values.size_bytes());
+  }
+  return count;
+}
+
+// Chunk boundaries differ by one float at most, so every round carries about the same.
+Block Collective::chunk(Block block, int index) const {
+  const auto i = static_cast<std::size_t>((index + 2 * size_) % size_);
+  const auto n = static_cast<std::size_t>(size_);
+  const std::size_t begin = block.size * i / n;
+  const std::size_t end = block.size * (i + 1) / n;
+  return block.part(begin, end - begin);
+}
+
+void Collective::account(Seconds total, std::size_t bytes_per_round) {
+  if (rounds_.empty()) {
+    return;
+  }
+  const Seconds fastest_now = *std::min_element(rounds_.begin(), rounds_.end());
+  if (bytes_per_round != fastest_bytes_) {
+    fastest_bytes_ = bytes_per_round;
+    fastest_round_ = fastest_now;
+  }
+  fastest_round_ = std::min(fastest_round_ * kForgetting, fastest_now);
+  const Seconds moving = fastest_round_ * static_cast<double>(rounds_.size());
+  waited_ += std::max(0.0, total - moving);
+}
+
+}  // namespace motley

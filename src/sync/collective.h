@@ -1,0 +1,62 @@
+// Sum of a block over a group of workers; every member ends with the same bits.
+//
+// Large blocks: ring all-reduce (reduce-scatter, all-gather; Patarasu and Yuan 2009): 2(n-1) rounds
+// of 1/n of the block each, so every link carries 2(n-1)/n of the block, which no algorithm beats.
+// Small blocks: recursive doubling, about log2(n) rounds of the whole block: fewest messages.
+//
+// A round's chunk travels in segments, so that adding one up overlaps with the next one's journey
+// and happens while it is still in the cache.
+#pragma once
+
+#include <vector>
+
+#include "node/node.h"
+#include "sync/replica.h"
+
+namespace motley {
+
+class Collective {
+ public:
+  // Spans of at most this many bytes take the small way.
+  static constexpr std::size_t kSmallBytes = std::size_t{64} << 10;
+  static constexpr std::size_t kSegmentBytes = std::size_t{256} << 10;
+
+  // `members` is the same list on every member; the node's rank is one of them.
+  Collective(Node& node, Channel channel, std::vector<Rank> members);
+
+  // Blocks until the sum over all members is in `block`. Every member calls it, with blocks of the
+  // same size. Throws Interrupted when a member is lost.
+  void sum(Block block);
+
+  // Time spent in sum() so far that was waiting for members who came late, as opposed to moving
+  // bytes. All rounds of one sum() move as many bytes, so what a round took longer than the fastest
+  // of late was waiting.
+  Seconds waited() const { return waited_; }
+
+ private:
+  void ring(Block block);
+  void recursive_doubling(Block block);
+
+  enum class Then { kAdd, kCopy };
+  // Sends one block and takes another in, as one round of equal traffic.
+  void round(int to, Block out, int from, Block in, Then then);
+  void exchange(int to, Block out, int from, Block in, Then then);
+  void send_segment(int to, Block segment);
+  // Takes one segment into the beginning of `room`; returns its length.
+  std::size_t receive_segment(int from, Block room, Then then);
+  Block chunk(Block block, int index) const;
+  void account(Seconds total, std::size_t bytes_per_round);
+
+  Node& node_;
+  const Channel channel_;
+  const std::vector<Rank> members_;
+  const int size_;
+  int self_ = 0;  // this node's place among the members
+
+  std::vector<Seconds> rounds_;  // of the sum() under way
+  std::size_t fastest_bytes_ = 0;
+  Seconds fastest_round_ = 0;
+  Seconds waited_ = 0;
+};
+
+}  // namespace motley

@@ -1,0 +1,28 @@
+#include "sync/registry.h"
+
+#include <array>
+
+#include "sync/all_reduce.h"
+
+namespace motley {
+namespace {
+
+constexpr std::array kStrategies = {
+    StrategyEntry{"all_reduce", "every step averages over all workers, at the pace of the slowest",
+                  make_all_reduce},
+};
+
+}  // namespace
+
+std::span<const StrategyEntry> strategies() { return kStrategies; }
+
+const StrategyEntry* find_strategy(std::string_view name) {
+  for (const StrategyEntry& entry : kStrategies) {
+    if (entry.name == name) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace motley
