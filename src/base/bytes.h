@@ -30,6 +30,11 @@ class ByteWriter {
     const auto* raw = reinterpret_cast<const std::byte*>(text.data());
     bytes_.insert(bytes_.end(), raw, raw + text.size());
   }
+  void put_floats(std::span<const float> floats) {
+    put(static_cast<std::uint64_t>(floats.size()));
+    const auto raw = std::as_bytes(floats);
+    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+  }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
@@ -52,6 +57,18 @@ class ByteReader {
   std::string get_string() {
     auto raw = take(get<std::uint32_t>());
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+  }
+  std::vector<float> get_floats() {
+    const auto count = get<std::uint64_t>();
+    if (count > rest_.size() / sizeof(float)) {
+      ok_ = false;  // before allocating what the bytes only claim
+      return {};
+    }
+    std::vector<float> floats(static_cast<std::size_t>(count));
+    if (const auto raw = take(floats.size() * sizeof(float)); !raw.empty()) {
+      std::memcpy(floats.data(), raw.data(), raw.size());
+    }
+    return floats;
   }
   // True when nothing was read past the end and nothing is left over.
   bool complete() const { return ok_ && rest_.empty(); }

@@ -36,6 +36,8 @@ class RealNode final : public Node, public FabricSink {
   ~RealNode() override;
 
   void attach(Fabric& fabric) { fabric_ = &fabric; }
+  // For a worker that learns the number of workers only when it has joined.
+  void set_size(int size) { size_ = size; }
 
   // Runs the body here, then waits for what it spawned. Rethrows the first exception of either.
   void run(const std::function<void(Node&)>& body);
@@ -67,7 +69,7 @@ class RealNode final : public Node, public FabricSink {
   Driver& driver_;
   Fabric* fabric_ = nullptr;
   const Rank rank_;
-  const int size_;
+  int size_;
   std::atomic<Driver::Clock::time_point> began_;
   std::atomic<std::int64_t> paced_steps_ = 0;
   std::atomic<std::int64_t> missed_steps_ = 0;

@@ -19,10 +19,12 @@ WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& 
     result.times.seconds = node.now() - began;
     result.times.wait = strategy.waited();
     result.times.communicate = result.times.seconds - result.times.compute - result.times.wait;
-    if (progress.snapshot) {
-      node.busy(0, [&] { observer.on_snapshot(node.now(), progress, replica); });
-    }
-    observer.on_step(node.now(), progress, result);
+    node.busy(0, [&] {
+      observer.on_step(result.times.seconds, progress, result);
+      if (progress.snapshot) {
+        observer.on_snapshot(result.times.seconds, progress, replica);
+      }
+    });
   }
   return result;
 }

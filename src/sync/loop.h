@@ -23,14 +23,15 @@ struct WorkerResult {
   WorkerTimes times;
 };
 
-// Who watches a worker train. Calls come from the loop, inside Node::busy where torch is touched.
+// Who watches a worker train. Calls come from the loop, inside Node::busy, so they may touch torch
+// and files but must not block on the Node. `seconds` is this worker's training time so far.
 class Observer {
  public:
   virtual ~Observer() = default;
   // After every step of this worker.
-  virtual void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) = 0;
-  // The model as it is now is worth an evaluation.
-  virtual void on_snapshot(Seconds now, const Progress& progress, Replica& replica) = 0;
+  virtual void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) = 0;
+  // After on_step, when the model as it is now is worth an evaluation.
+  virtual void on_snapshot(Seconds seconds, const Progress& progress, Replica& replica) = 0;
 };
 
 WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& cost,

@@ -50,6 +50,9 @@ class Strategy {
   virtual Seconds waited() const = 0;
 };
 
+// The ledger of a job whose data set has this many samples.
+LedgerOptions ledger_options(const Job& job, std::int64_t training_samples);
+
 // All that a strategy is given. The references outlive it.
 struct StrategyContext {
   Node& node;

@@ -1,0 +1,120 @@
+#include "runtime/children.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.h"
+
+namespace motley {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  for (auto& one : strings) {
+    result.push_back(one.data());
+  }
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> merged_environment(const std::vector<std::string>& changes) {
+  auto name_of = [](std::string_view entry) { return entry.substr(0, entry.find('=')); };
+  std::vector<std::string> merged = changes;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const bool replaced = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
+      return name_of(change) == name_of(*entry);
+    });
+    if (!replaced) {
+      merged.emplace_back(*entry);
+    }
+  }
+  return merged;
+}
+
+// After fork, in the child: only calls that are safe there.
+[[noreturn]] void become(char* const* command, char* const* environment, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) {
+    _exit(127);  // the parent was gone before the line above
+  }
+  setpgid(0, 0);  // Ctrl-C at the terminal is for the parent, which stops us in order
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int null = open("/dev/null", O_RDWR);
+  dup2(null, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's: --json must stay clean
+  execve(command[0], command, environment);
+  _exit(127);
+}
+
+}  // namespace
+
+std::string describe_status(int status) {
+  if (WIFSIGNALED(status)) {
+    const int signal = WTERMSIG(status);
+    return fmt::format("was killed by signal {} ({})", signal, strsignal(signal));
+  }
+  return fmt::format("exited with code {}", WEXITSTATUS(status));
+}
+
+pid_t Children::start(Rank rank, const std::vector<std::string>& command,
+                      const std::vector<std::string>& environment) {
+  auto arguments = command;
+  auto variables = merged_environment(environment);
+  const auto argument_pointers = pointers(arguments);
+  const auto variable_pointers = pointers(variables);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot start a worker");
+  }
+  if (pid == 0) {
+    become(argument_pointers.data(), variable_pointers.data(), parent);
+  }
+  running_.push_back({rank, pid});
+  return pid;
+}
+
+std::optional<ChildExit> Children::poll() {
+  for (auto child = running_.begin(); child != running_.end(); ++child) {
+    int status = 0;
+    if (waitpid(child->pid, &status, WNOHANG) == child->pid) {
+      const ChildExit exit{child->rank, child->pid, status};
+      running_.erase(child);
+      return exit;
+    }
+  }
+  return std::nullopt;
+}
+
+void Children::kill_all() {
+  for (const Child& child : running_) {
+    kill(child.pid, SIGKILL);
+  }
+  for (const Child& child : running_) {
+    while (waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  running_.clear();
+}
+
+pid_t Children::pid_of(Rank rank) const {
+  for (const Child& child : running_) {
+    if (child.rank == rank) {
+      return child.pid;
+    }
+  }
+  return 0;
+}
+
+}  // namespace motley

@@ -1,0 +1,140 @@
+#include "runtime/control.h"
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/bytes.h"
+
+namespace motley {
+namespace {
+
+// Each kind of information names its fields once, for writing and for reading.
+struct Writing {
+  ByteWriter& bytes;
+  template <class T>
+  void operator()(const T& value) {
+    bytes.put(value);
+  }
+  void operator()(const std::string& text) { bytes.put_string(text); }
+  void operator()(const std::vector<float>& floats) { bytes.put_floats(floats); }
+};
+
+struct Reading {
+  ByteReader& bytes;
+  template <class T>
+  void operator()(T& value) {
+    value = bytes.get<T>();
+  }
+  void operator()(std::string& text) { text = bytes.get_string(); }
+  void operator()(std::vector<float>& floats) { floats = bytes.get_floats(); }
+};
+
+void fields(auto&& each, auto& endpoint)
+  requires requires { endpoint.host; }
+{
+  each(endpoint.host);
+  each(endpoint.port);
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.endpoint; }
+{
+  fields(each, info.endpoint);
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.job; }
+{
+  each(info.job);
+  each(info.heartbeat);
+  auto count = static_cast<std::uint32_t>(info.workers.size());
+  each(count);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>) {
+    // Never more than the bytes at hand could hold: two bytes a port.
+    constexpr std::uint32_t kMostWorkers = 1 << 16;
+    info.workers.resize(count <= kMostWorkers ? count : 0);
+  }
+  for (auto& endpoint : info.workers) {
+    fields(each, endpoint);
+  }
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.progress; }
+{
+  each(info.seconds);
+  each(info.progress.samples);
+  each(info.progress.loss_sum);
+  each(info.progress.loss_samples);
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.snapshot; }
+{
+  each(info.note.seconds);
+  each(info.note.samples);
+  // NaN stands for "none": a loss that is NaN says as little.
+  double train_loss = info.note.train_loss.value_or(std::numeric_limits<double>::quiet_NaN());
+  each(train_loss);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>) {
+    info.note.train_loss = std::isnan(train_loss) ? std::nullopt : std::optional(train_loss);
+  }
+  each(info.snapshot.parameters);
+  each(info.snapshot.buffers);
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.result; }
+{
+  each(info.result.samples);
+  each(info.result.steps);
+  each(info.result.times.seconds);
+  each(info.result.times.compute);
+  each(info.result.times.communicate);
+  each(info.result.times.wait);
+  each(info.cluster_samples);
+  each(info.bytes_sent);
+  each(info.paced_steps);
+  each(info.missed_steps);
+}
+
+void fields(auto&& each, auto& info)
+  requires requires { info.reason; }
+{
+  each(info.peer);
+  each(info.reason);
+}
+
+template <class Info>
+Payload encoded(const Info& info) {
+  ByteWriter bytes;
+  fields(Writing{bytes}, info);
+  return Payload::copy_of(std::span(bytes.bytes()));
+}
+
+}  // namespace
+
+Payload encode(const JoinInfo& info) { return encoded(info); }
+Payload encode(const StartInfo& info) { return encoded(info); }
+Payload encode(const ProgressInfo& info) { return encoded(info); }
+Payload encode(const SnapshotInfo& info) { return encoded(info); }
+Payload encode(const DoneInfo& info) { return encoded(info); }
+Payload encode(const FailedInfo& info) { return encoded(info); }
+
+template <class Info>
+std::optional<Info> decode(const Payload& payload) {
+  ByteReader bytes(payload.bytes());
+  Info info;
+  fields(Reading{bytes}, info);
+  return bytes.complete() ? std::optional(std::move(info)) : std::nullopt;
+}
+
+template std::optional<JoinInfo> decode(const Payload&);
+template std::optional<StartInfo> decode(const Payload&);
+template std::optional<ProgressInfo> decode(const Payload&);
+template std::optional<SnapshotInfo> decode(const Payload&);
+template std::optional<DoneInfo> decode(const Payload&);
+template std::optional<FailedInfo> decode(const Payload&);
+
+}  // namespace motley

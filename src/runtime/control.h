@@ -1,0 +1,86 @@
+// What coordinator and workers say to each other, on Channel::kControl.
+//
+//   worker                          coordinator
+//     kJoin {where I listen}   ->
+//                              <-   kStart {job, where everybody listens}
+//     kReady                   ->                                            data and model loaded
+//                              <-   kGo                                      all are; clocks start
+//     kHeartbeat, kProgress    ->                                            all the time
+//     kSnapshot                ->                                            a model to evaluate
+//                              <-   kStop                                    end early, in order
+//     kDone {result}           ->
+//                              <-   kLeave                                   all are done
+//     kFailed {reason}         ->                                            instead of kDone
+//
+// The kind is the header's tag. A message that does not decode is the sender's failure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "node/message.h"
+#include "runtime/judge.h"
+#include "sync/loop.h"
+#include "sync/task.h"
+
+namespace motley {
+
+enum class Control : std::int64_t {
+  kJoin = 1,
+  kStart,
+  kReady,
+  kGo,
+  kHeartbeat,
+  kProgress,
+  kSnapshot,
+  kStop,
+  kDone,
+  kLeave,
+  kFailed,
+};
+
+inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }
+inline Header header_of(Control kind) { return {.tag = static_cast<std::int64_t>(kind)}; }
+
+struct JoinInfo {
+  Endpoint endpoint;
+};
+struct StartInfo {
+  std::string job;  // resolved, as job.toml
+  Seconds heartbeat = 0;  // between two signs of life
+  std::vector<Endpoint> workers;
+};
+struct ProgressInfo {
+  Seconds seconds = 0;
+  Progress progress;
+};
+struct SnapshotInfo {
+  SnapshotNote note;
+  Snapshot snapshot;
+};
+struct DoneInfo {
+  WorkerResult result;
+  std::int64_t cluster_samples = 0;
+  std::int64_t bytes_sent = 0;
+  std::int64_t paced_steps = 0;
+  std::int64_t missed_steps = 0;
+};
+struct FailedInfo {
+  Rank peer = kAnyRank;  // whose loss made it fail, if any
+  std::string reason;
+};
+
+Payload encode(const JoinInfo& info);
+Payload encode(const StartInfo& info);
+Payload encode(const ProgressInfo& info);
+Payload encode(const SnapshotInfo& info);
+Payload encode(const DoneInfo& info);
+Payload encode(const FailedInfo& info);
+
+// nullopt when the bytes are not one of these.
+template <class Info>
+std::optional<Info> decode(const Payload& payload);
+
+}  // namespace motley

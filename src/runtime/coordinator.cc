@@ -1,0 +1,322 @@
+#include "runtime/coordinator.h"
+
+#include <openssl/rand.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "fabric/driver.h"
+#include "fabric/tcp.h"
+#include "runtime/children.h"
+#include "runtime/control.h"
+#include "runtime/evaluator.h"
+#include "runtime/real_node.h"
+#include "sync/strategy.h"
+
+namespace motley {
+namespace {
+
+constexpr Seconds kTick = 0.02;         // between two looks at processes, signals and clocks
+constexpr Seconds kJoinDeadline = 60;   // for a process to start and connect
+constexpr Seconds kLeaveDeadline = 5;   // for a process to end once told to
+constexpr double kHeartbeatsPerDeadline = 5;
+constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  MOTLEY_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1, "no random numbers");
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+struct WorkerState {
+  pid_t pid = 0;
+  Seconds heard = 0;  // when it last gave a sign of life
+  std::optional<Endpoint> endpoint;
+  bool started = false;  // beats from now on
+  bool ready = false;
+  std::optional<DoneInfo> done;
+};
+
+class Coordinator {
+ public:
+  Coordinator(const Job& job, Task& task, RunMonitor& monitor, const LaunchOptions& launch)
+      : job_(job),
+        monitor_(monitor),
+        launch_(launch),
+        token_(random_token()),
+        workers_(static_cast<std::size_t>(job.cluster.workers)),
+        node_(driver_, kCoordinator, job.cluster.workers),
+        fabric_(driver_, node_, {.self = kCoordinator, .token = token_}),
+        limit_(ledger_options(job, task.training_samples()).limit),
+        evaluator_(Judge(task, job)) {
+    node_.attach(fabric_);
+  }
+
+  RunOutcome run() {
+    start_workers();
+    watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
+    introduce_workers();
+    watch_until([&] { return all([](const auto& w) { return w.ready; }); });
+    tell_all(Control::kGo);
+    watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
+    dismiss_workers();
+    watch_until([&] { return evaluator_.idle(); });
+    take_metrics();
+    return outcome();
+  }
+
+ private:
+  void start_workers() {
+    const std::string threads = std::to_string(job_.cluster.threads);
+    const std::vector<std::string> environment = {
+        std::string(kTokenVariable) + "=" + token_, "OMP_NUM_THREADS=" + threads,
+        "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      auto command = launch_.worker_command;
+      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.port()),
+                                     "--rank", std::to_string(rank)});
+      workers_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
+      workers_[rank].heard = node_.now();
+    }
+  }
+
+  void introduce_workers() {
+    StartInfo start;
+    start.job = launch_.job_text;
+    start.heartbeat = job_.cluster.heartbeat / kHeartbeatsPerDeadline;
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      workers_[rank].started = true;
+      workers_[rank].heard = node_.now();
+      start.workers.push_back(*workers_[rank].endpoint);
+      fabric_.set_peer(static_cast<Rank>(rank), *workers_[rank].endpoint);
+    }
+    tell_all(Control::kStart, encode(start));
+  }
+
+  void dismiss_workers() {
+    leaving_ = true;
+    tell_all(Control::kLeave);
+    const Seconds deadline = node_.now() + kLeaveDeadline;
+    watch_until([&] { return !children_.any_running() || node_.now() > deadline; });
+    children_.kill_all();
+  }
+
+  // Everything that happens, happens in here: messages, ends of processes, silence, signals.
+  template <class Condition>
+  void watch_until(Condition reached) {
+    while (!reached()) {
+      if (auto message = next_message()) {
+        handle(*message);
+        continue;  // messages first: they tell the reason why a process ended
+      }
+      look_at_processes();
+      look_at_clocks();
+      look_at_monitor();
+      take_metrics();
+      throw_root_cause();
+    }
+  }
+
+  std::optional<Message> next_message() {
+    Rank lost = kAnyRank;
+    try {
+      return node_.receive_until({Channel::kControl}, node_.now() + kTick);
+    } catch (const Interrupted& interrupted) {
+      lost = interrupted.peer();
+    }
+    node_.forget(lost);  // its process or its silence will tell why
+    return std::nullopt;
+  }
+
+  void handle(const Message& message) {
+    const bool known = message.from >= 0 && message.from < job_.cluster.workers;
+    if (!known || !understand(workers_[static_cast<std::size_t>(message.from)], message)) {
+      suspect(message.from, "sent a message that makes no sense", false);
+    }
+  }
+
+  bool understand(WorkerState& worker, const Message& message) {
+    worker.heard = node_.now();
+    switch (kind_of(message)) {
+      case Control::kJoin:
+        if (auto info = decode<JoinInfo>(message.payload)) {
+          worker.endpoint = info->endpoint;
+          return true;
+        }
+        return false;
+      case Control::kReady:
+        worker.ready = true;
+        return true;
+      case Control::kHeartbeat:
+        return true;
+      case Control::kProgress:
+        return on_progress(decode<ProgressInfo>(message.payload));
+      case Control::kSnapshot:
+        return on_snapshot(decode<SnapshotInfo>(message.payload));
+      case Control::kDone:
+        worker.done = decode<DoneInfo>(message.payload);
+        return worker.done.has_value();
+      case Control::kFailed:
+        if (auto info = decode<FailedInfo>(message.payload)) {
+          suspect(message.from, "failed: " + info->reason, info->peer >= 0);
+          return true;
+        }
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  bool on_progress(const std::optional<ProgressInfo>& info) {
+    if (!info) {
+      return false;
+    }
+    RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
+    if (info->progress.loss_samples > 0) {
+      progress.loss =
+          info->progress.loss_sum / static_cast<double>(info->progress.loss_samples);
+    }
+    if (progress.samples > reported_samples_) {
+      reported_samples_ = progress.samples;
+      monitor_.on_progress(progress);
+    }
+    return true;
+  }
+
+  bool on_snapshot(std::optional<SnapshotInfo> info) {
+    if (!info) {
+      return false;
+    }
+    model_ = info->snapshot;
+    evaluator_.add(std::move(*info));
+    return true;
+  }
+
+  void look_at_processes() {
+    while (auto exit = children_.poll()) {
+      if (!leaving_ || exit->status != 0) {
+        suspect(exit->rank, describe_status(exit->status), exited_by_itself(exit->status));
+      }
+    }
+  }
+
+  // An exit code follows a reason that was told before; a signal is a reason of its own.
+  static bool exited_by_itself(int status) { return WIFEXITED(status); }
+
+  void look_at_clocks() {
+    if (leaving_) {
+      return;
+    }
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      const WorkerState& worker = workers_[rank];
+      const Seconds patience = worker.started ? job_.cluster.heartbeat : kJoinDeadline;
+      if (node_.now() - worker.heard > patience) {
+        suspect(static_cast<Rank>(rank),
+                fmt::format("gave no sign of life for {:g} s", patience), false);
+      }
+    }
+  }
+
+  void look_at_monitor() {
+    if (monitor_.abandon_requested()) {
+      throw RunFailed("interrupted; nothing was saved");
+    }
+    if (stopped_ || leaving_) {
+      return;
+    }
+    if (auto reason = monitor_.stop_requested()) {
+      stopped_ = reason;
+    } else if (evaluator_.target_reached()) {
+      stopped_ = "target";
+    }
+    if (stopped_) {
+      tell_all(Control::kStop);
+    }
+  }
+
+  void take_metrics() {
+    while (auto metric = evaluator_.take()) {
+      monitor_.on_metric(*metric);
+    }
+  }
+
+  // `consequence`: it may have failed only because another one did.
+  void suspect(Rank rank, const std::string& what, bool consequence) {
+    if (cause_ && (cause_->consequence <= consequence)) {
+      return;
+    }
+    const pid_t pid = rank >= 0 && rank < job_.cluster.workers
+                          ? workers_[static_cast<std::size_t>(rank)].pid
+                          : 0;
+    cause_ = {fmt::format("worker {} (pid {}) {}", rank, pid, what), node_.now(), consequence};
+  }
+
+  void throw_root_cause() {
+    if (cause_ && (!cause_->consequence || node_.now() > cause_->since + kRootCauseGrace)) {
+      throw RunFailed(cause_->what);
+    }
+  }
+
+  template <class Predicate>
+  bool all(Predicate predicate) const {
+    return std::all_of(workers_.begin(), workers_.end(), predicate);
+  }
+
+  void tell_all(Control kind, const Payload& payload = {}) {
+    for (Rank rank = 0; rank < job_.cluster.workers; ++rank) {
+      node_.send(rank, Channel::kControl, header_of(kind), payload);
+    }
+  }
+
+  RunOutcome outcome() {
+    RunOutcome outcome;
+    outcome.model = std::move(model_);
+    outcome.stopped = stopped_;
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      const DoneInfo& done = *workers_[rank].done;
+      WorkerSummary worker = summary_of(static_cast<Rank>(rank), done.result, done.bytes_sent);
+      if (done.paced_steps > 0) {
+        worker.pace_missed =
+            static_cast<double>(done.missed_steps) / static_cast<double>(done.paced_steps);
+      }
+      outcome.workers.push_back(worker);
+      outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
+      outcome.samples = std::max(outcome.samples, done.cluster_samples);
+    }
+    return outcome;
+  }
+
+  struct Cause {
+    std::string what;
+    Seconds since = 0;
+    bool consequence = false;
+  };
+
+  const Job& job_;
+  RunMonitor& monitor_;
+  const LaunchOptions& launch_;
+  const std::string token_;
+  std::vector<WorkerState> workers_;
+  Driver driver_;
+  RealNode node_;
+  TcpFabric fabric_;
+  const std::int64_t limit_;
+  Evaluator evaluator_;
+  std::int64_t reported_samples_ = 0;
+  Snapshot model_;
+  std::optional<std::string> stopped_;
+  std::optional<Cause> cause_;
+  bool leaving_ = false;
+  Children children_;  // last: killed before anything they talk to is gone
+};
+
+}  // namespace
+
+RunOutcome train_with_processes(const Job& job, Task& task, RunMonitor& monitor,
+                                const LaunchOptions& launch) {
+  return Coordinator(job, task, monitor, launch).run();
+}
+
+}  // namespace motley

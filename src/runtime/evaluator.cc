@@ -1,0 +1,85 @@
+#include "runtime/evaluator.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+namespace motley {
+namespace {
+
+// Evaluation must not take the processor from workers on the same machine.
+constexpr int kNice = 10;
+
+}  // namespace
+
+Evaluator::Evaluator(Judge judge) : judge_(judge), thread_([this] { work(); }) {
+  pthread_setname_np(thread_.native_handle(), "motley-eval");
+}
+
+Evaluator::~Evaluator() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void Evaluator::add(SnapshotInfo snapshot) {
+  std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(snapshot));
+  changed_.notify_all();
+}
+
+std::optional<Metric> Evaluator::take() {
+  std::lock_guard lock(mutex_);
+  if (error_) {
+    std::rethrow_exception(error_);
+  }
+  if (judged_.empty()) {
+    return std::nullopt;
+  }
+  Metric metric = judged_.front();
+  judged_.pop_front();
+  return metric;
+}
+
+bool Evaluator::idle() {
+  std::lock_guard lock(mutex_);
+  return (waiting_.empty() && !working_) || error_;
+}
+
+bool Evaluator::target_reached() {
+  std::lock_guard lock(mutex_);
+  return target_reached_;
+}
+
+void Evaluator::work() {
+  setpriority(PRIO_PROCESS, 0, kNice);  // of this thread alone, on Linux
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+    if (stopping_) {
+      return;
+    }
+    const SnapshotInfo next = std::move(waiting_.front());
+    waiting_.pop_front();
+    working_ = true;
+    lock.unlock();
+    std::optional<Metric> metric;
+    std::exception_ptr error;
+    try {
+      metric = judge_.judge(next.note, next.snapshot);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    working_ = false;
+    error_ = error_ ? error_ : error;
+    target_reached_ = judge_.target_reached();
+    if (metric) {
+      judged_.push_back(*metric);
+    }
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,66 @@
+// A run of a job, real or simulated, as its caller sees it: what is reported while it goes, and
+// what it came to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "record/summary.h"
+#include "sync/loop.h"
+#include "sync/task.h"
+
+namespace motley {
+
+// Where a run stands.
+struct RunProgress {
+  Seconds seconds = 0;
+  std::int64_t samples = 0;
+  std::int64_t limit = 0;      // samples in the whole run
+  std::optional<double> loss;  // mean over the samples of the last step known of
+};
+
+// Watches a run and may end it. Calls come one at a time, from the thread that called the run.
+class RunMonitor {
+ public:
+  virtual ~RunMonitor() = default;
+  virtual void on_progress(const RunProgress& progress) = 0;
+  virtual void on_metric(const Metric& metric) = 0;
+  // Asked often. A reason ("SIGINT") ends the run in order: the step under way is finished, the
+  // model is kept.
+  virtual std::optional<std::string> stop_requested() = 0;
+  // Asked often: true abandons the run at once; it fails.
+  virtual bool abandon_requested() = 0;
+};
+
+struct RunOutcome {
+  Seconds seconds = 0;
+  std::int64_t samples = 0;
+  std::vector<WorkerSummary> workers;
+  Snapshot model;
+  std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
+};
+
+// One worker's line of the summary.
+inline WorkerSummary summary_of(Rank rank, const WorkerResult& result, std::int64_t bytes_sent) {
+  WorkerSummary worker;
+  worker.rank = rank;
+  worker.samples = result.samples;
+  worker.steps = result.steps;
+  worker.compute_seconds = result.times.compute;
+  worker.wait_seconds = result.times.wait;
+  worker.communicate_seconds = result.times.communicate;
+  worker.bytes_sent = bytes_sent;
+  return worker;
+}
+
+// A participant failed. what() names it and says why.
+class RunFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace motley

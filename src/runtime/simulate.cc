@@ -1,0 +1,135 @@
+#include "runtime/simulate.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "cluster/cost.h"
+#include "runtime/judge.h"
+#include "sim/cluster.h"
+#include "sync/loop.h"
+#include "sync/registry.h"
+
+namespace motley {
+namespace {
+
+class Simulation {
+ public:
+  Simulation(const Job& job, Task& task, RunMonitor& monitor)
+      : job_(job),
+        task_(task),
+        monitor_(monitor),
+        judge_(task, job),
+        ledger_options_(ledger_options(job, task.training_samples())),
+        cluster_(job.cluster) {
+    for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
+      workers_.push_back(std::make_unique<Worker>(*this, rank));
+    }
+  }
+
+  RunOutcome run() {
+    for (auto& worker : workers_) {
+      cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
+    }
+    cluster_.poll([&] { return monitor_.abandon_requested(); });
+    try {
+      cluster_.run();
+    } catch (const Interrupted& interrupted) {
+      throw RunFailed(interrupted.what());
+    } catch (const Deadlock& deadlock) {
+      throw RunFailed(deadlock.what());
+    }
+    return outcome();
+  }
+
+ private:
+  // One simulated worker: its own replica, ledger and costs, as a real one has.
+  struct Worker final : public Observer {
+    Worker(Simulation& simulation, Rank its_rank)
+        : sim(simulation),
+          rank(its_rank),
+          replica(simulation.task_.make_replica()),
+          ledger(simulation.ledger_options_),
+          cost(simulation.job_.cluster, its_rank, simulation.job_.seed) {}
+
+    void train_on(Node& node) {
+      auto strategy = find_strategy(sim.job_.strategy.sync)
+                          ->make({node, *replica, ledger, sim.job_,
+                                  [this] { return sim.stopped_.has_value(); }});
+      result = train(node, *strategy, *replica, cost, *this);
+    }
+
+    void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
+      last = progress;
+      loss.add(progress);
+      sim.on_step(rank, seconds, progress);
+    }
+
+    void on_snapshot(Seconds seconds, const Progress& progress, Replica& its_replica) override {
+      sim.judge({seconds, progress.samples, loss.take()}, its_replica);
+    }
+
+    Simulation& sim;
+    const Rank rank;
+    std::unique_ptr<Replica> replica;
+    Ledger ledger;
+    CostModel cost;
+    WorkerResult result;
+    Progress last;
+    LossMeter loss;
+  };
+
+  void on_step(Rank rank, Seconds seconds, const Progress& progress) {
+    if (rank != 0) {
+      return;
+    }
+    RunProgress report{seconds, progress.samples, ledger_options_.limit, std::nullopt};
+    if (progress.loss_samples > 0) {
+      report.loss = progress.loss_sum / static_cast<double>(progress.loss_samples);
+    }
+    monitor_.on_progress(report);
+    if (!stopped_) {
+      stopped_ = monitor_.stop_requested();
+    }
+  }
+
+  void judge(const SnapshotNote& note, Replica& replica) {
+    if (auto metric = judge_.judge(note, snapshot_of(replica))) {
+      monitor_.on_metric(*metric);
+    }
+    if (judge_.target_reached() && !stopped_) {
+      stopped_ = "target";
+    }
+  }
+
+  RunOutcome outcome() {
+    RunOutcome outcome;
+    outcome.stopped = stopped_;
+    for (const auto& worker : workers_) {
+      const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker->rank));
+      outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));
+      outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
+      outcome.samples = std::max(outcome.samples, worker->last.samples);
+    }
+    Worker& first = *workers_.front();
+    judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
+    outcome.model = snapshot_of(*first.replica);
+    return outcome;
+  }
+
+  const Job& job_;
+  Task& task_;
+  RunMonitor& monitor_;
+  Judge judge_;
+  const LedgerOptions ledger_options_;
+  SimCluster cluster_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::optional<std::string> stopped_;
+};
+
+}  // namespace
+
+RunOutcome simulate(const Job& job, Task& task, RunMonitor& monitor) {
+  return Simulation(job, task, monitor).run();
+}
+
+}  // namespace motley

@@ -1,0 +1,193 @@
+#include "runtime/worker.h"
+
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "cluster/cost.h"
+#include "fabric/driver.h"
+#include "fabric/tcp.h"
+#include "runtime/control.h"
+#include "runtime/real_node.h"
+#include "sync/loop.h"
+#include "sync/registry.h"
+
+namespace motley {
+namespace {
+
+constexpr double kGoodbyeSeconds = 2;
+constexpr Seconds kProgressInterval = 0.1;
+
+// Tells the coordinator that this process is alive, whatever the training thread is doing.
+class Heartbeat {
+ public:
+  Heartbeat(Fabric& fabric, Rank rank, Seconds interval)
+      : thread_([this, &fabric, rank, interval] { beat(fabric, rank, interval); }) {}
+  ~Heartbeat() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+ private:
+  void beat(Fabric& fabric, Rank rank, Seconds interval) {
+    const std::chrono::duration<double> pause(interval);
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      fabric.send(kCoordinator, {rank, Channel::kControl, header_of(Control::kHeartbeat), {}});
+      changed_.wait_for(lock, pause, [&] { return stopping_; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+class Worker final : public FabricSink, public Observer {
+ public:
+  explicit Worker(const WorkerOptions& options)
+      : options_(options),
+        node_(driver_, options.rank, 0),
+        fabric_(driver_, *this, {.self = options.rank, .token = options.token}) {
+    node_.attach(fabric_);
+    fabric_.set_peer(kCoordinator, options.coordinator);
+  }
+
+  int run(const JobLoader& load) {
+    FailedInfo failure;
+    try {
+      if (Status status = work(load); status) {
+        fabric_.close(kGoodbyeSeconds);
+        return 0;
+      } else {
+        failure.reason = status.error().message;
+      }
+    } catch (const Interrupted& interrupted) {
+      failure = {interrupted.peer(), interrupted.what()};
+    } catch (const std::exception& exception) {
+      failure.reason = exception.what();
+    }
+    if (!coordinator_gone_) {
+      tell(Control::kFailed, encode(failure));
+      fabric_.close(kGoodbyeSeconds);
+    }
+    return 1;
+  }
+
+ private:
+  Status work(const JobLoader& load) {
+    tell(Control::kJoin, encode(JoinInfo{{"127.0.0.1", fabric_.port()}}));
+    const auto start = decode<StartInfo>(await(Control::kStart).payload);
+    if (!start) {
+      return fail("the coordinator's start message is damaged");
+    }
+    Heartbeat heartbeat(fabric_, options_.rank, start->heartbeat);
+    auto loaded = load(start->job);
+    if (!loaded) {
+      return tl::unexpected(loaded.error());
+    }
+    return train_job(*loaded, start->workers);
+  }
+
+  Status train_job(const LoadedJob& loaded, const std::vector<Endpoint>& workers) {
+    const Job& job = loaded.job;
+    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
+      fabric_.set_peer(static_cast<Rank>(rank), workers[rank]);
+    }
+    node_.set_size(job.cluster.workers);
+    auto replica = loaded.task->make_replica();
+    Ledger ledger(ledger_options(job, loaded.task->training_samples()));
+    CostModel cost(job.cluster, options_.rank, job.seed);
+    auto strategy = find_strategy(job.strategy.sync)
+                        ->make({node_, *replica, ledger, job,
+                                [this] { return stop_requested_.load(); }});
+    tell(Control::kReady);
+    await(Control::kGo);
+    node_.restart_clock();
+    DoneInfo done;
+    node_.run([&](Node& node) { done.result = train(node, *strategy, *replica, cost, *this); });
+
+    done.cluster_samples = last_.samples;
+    done.bytes_sent = fabric_.bytes_sent();
+    done.paced_steps = node_.pace().steps;
+    done.missed_steps = node_.pace().missed;
+    if (options_.rank == 0) {
+      on_snapshot(done.result.times.seconds, last_, *replica);
+    }
+    tell(Control::kDone, encode(done));
+    await(Control::kLeave);
+    return {};
+  }
+
+  void on_step(Seconds now, const Progress& progress, const WorkerResult&) override {
+    last_ = progress;
+    loss_.add(progress);
+    if (now - told_ >= kProgressInterval) {
+      told_ = now;
+      tell(Control::kProgress, encode(ProgressInfo{now, progress}));
+    }
+  }
+
+  void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
+    const SnapshotNote note{now, progress.samples, loss_.take()};
+    tell(Control::kSnapshot, encode(SnapshotInfo{note, snapshot_of(replica)}));
+  }
+
+  void on_message(Message message) override {
+    if (message.channel == Channel::kControl && kind_of(message) == Control::kStop) {
+      stop_requested_ = true;
+    } else {
+      node_.on_message(std::move(message));
+    }
+  }
+
+  void on_peer_lost(Rank peer, const std::string& reason) override {
+    if (peer == kCoordinator) {
+      coordinator_gone_ = true;
+      node_.stop(reason);
+    } else {
+      node_.on_peer_lost(peer, reason);
+    }
+  }
+
+  void tell(Control kind, Payload payload = {}) {
+    fabric_.send(kCoordinator, {options_.rank, Channel::kControl, header_of(kind), payload});
+  }
+
+  Message await(Control kind) {
+    Message message = node_.receive({Channel::kControl, kCoordinator});
+    if (kind_of(message) != kind) {
+      throw std::runtime_error("the coordinator spoke out of turn");
+    }
+    return message;
+  }
+
+  const WorkerOptions options_;
+  Driver driver_;
+  RealNode node_;
+  TcpFabric fabric_;
+  std::atomic<bool> stop_requested_ = false;
+  std::atomic<bool> coordinator_gone_ = false;
+  Progress last_;
+  LossMeter loss_;
+  Seconds told_ = 0;
+};
+
+}  // namespace
+
+int run_worker(const WorkerOptions& options, const JobLoader& load) {
+  return Worker(options).run(load);
+}
+
+}  // namespace motley

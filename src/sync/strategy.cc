@@ -1,0 +1,15 @@
+#include "sync/strategy.h"
+
+namespace motley {
+
+LedgerOptions ledger_options(const Job& job, std::int64_t training_samples) {
+  LedgerOptions options;
+  options.dataset = training_samples;
+  options.batch = job.train.batch;
+  options.limit = sample_limit(training_samples, job.train.batch, job.train.epochs.value_or(0),
+                               job.train.steps.value_or(0));
+  options.seed = job.seed;
+  return options;
+}
+
+}  // namespace motley
