@@ -24,6 +24,7 @@ function(motley_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name}_test ${ARG_SOURCES})
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/..."
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main rapidcheck)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")

@@ -1,5 +1,9 @@
-# libtorch, as the target motley_torch. <torch/torch.h> takes about 20 s to read; the targets that
-# include it share one precompiled header (motley_torch_pch).
+# libtorch, for the few targets that include it:
+#
+#   motley_uses_torch(target [REUSE other])
+#
+# <torch/torch.h> takes about 20 s to read, so such a target gets a precompiled header; with REUSE
+# that of another target. Whoever only calls the target links torch but never reads its headers.
 find_package(Torch REQUIRED)
 
 add_library(motley_torch INTERFACE)
@@ -7,3 +11,19 @@ target_include_directories(motley_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
 target_link_libraries(motley_torch INTERFACE ${TORCH_LIBRARIES})
 separate_arguments(torch_flags UNIX_COMMAND "${TORCH_CXX_FLAGS}")
 target_compile_options(motley_torch INTERFACE ${torch_flags})
+
+function(motley_uses_torch target)
+  cmake_parse_arguments(ARG "" "REUSE" "" ${ARGN})
+  target_link_libraries(${target} PRIVATE motley_torch ${CMAKE_DL_LIBS})
+  if(ARG_REUSE)
+    target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
+  else()
+    target_precompile_headers(${target} PRIVATE <torch/types.h>)
+  endif()
+  # ccache refuses precompiled headers unless told that macros and times in them may be ignored.
+  if(CCACHE)
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE}")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  endif()
+endfunction()

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "the wire format is li
 class ByteWriter {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   void put(T value) {
     const auto* raw = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), raw, raw + sizeof value);
@@ -46,8 +46,7 @@ class ByteReader {
   explicit ByteReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <class T>
-    requires std::is_arithmetic_v<T>
-  T get() {
+  requires std::is_arithmetic_v<T> T get() {
     T value{};
     if (auto raw = take(sizeof value); !raw.empty()) {
       std::memcpy(&value, raw.data(), sizeof value);

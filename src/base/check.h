@@ -13,9 +13,9 @@ namespace motley {
 
 }  // namespace motley
 
-#define MOTLEY_CHECK(condition, ...)                                                       \
-  do {                                                                                     \
-    if (!(condition)) [[unlikely]] {                                                       \
+#define MOTLEY_CHECK(condition, ...)                                                      \
+  do {                                                                                    \
+    if (!(condition)) [[unlikely]] {                                                      \
       ::motley::check_failed(__FILE__, __LINE__, #condition, ::fmt::format(__VA_ARGS__)); \
-    }                                                                                      \
+    }                                                                                     \
   } while (false)

@@ -1,5 +1,8 @@
 #include "cluster/cost.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace motley {
 namespace {
 
@@ -8,25 +11,29 @@ constexpr std::uint64_t kSlowdownStream = 0x510d0000;
 }  // namespace
 
 CostModel::CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed)
-    : cluster_(cluster),
-      rank_(rank),
-      random_(seed, kSlowdownStream + static_cast<std::uint64_t>(rank)) {}
+    : unit_(cluster.unit),
+      overhead_(cluster.overhead),
+      speed_(cluster.speeds.at(static_cast<std::size_t>(rank))),
+      slowdowns_(cluster.slowdowns),
+      random_(seed, kSlowdownStream + static_cast<std::uint64_t>(rank)) {
+  std::copy_if(cluster.events.begin(), cluster.events.end(), std::back_inserter(events_),
+               [&](const SpeedEvent& event) { return event.worker == rank; });
+}
 
 Seconds CostModel::next_step(Seconds now, std::size_t samples) {
   double slowdown = 1;
-  for (const RandomSlowdown& random : cluster_.slowdowns) {
+  for (const RandomSlowdown& random : slowdowns_) {
     if (random_.uniform() < random.probability) {
       slowdown *= random.factor;
     }
   }
-  const Seconds sampling = static_cast<double>(samples) * cluster_.unit / speed_at(now);
-  return (cluster_.overhead + sampling) * slowdown;
+  return (overhead_ + static_cast<double>(samples) * unit_ / speed_at(now)) * slowdown;
 }
 
 double CostModel::speed_at(Seconds now) const {
-  double speed = cluster_.speeds.at(static_cast<std::size_t>(rank_));
-  for (const SpeedEvent& event : cluster_.events) {
-    if (event.worker == rank_ && event.at <= now) {
+  double speed = speed_;
+  for (const SpeedEvent& event : events_) {
+    if (event.at <= now) {
       speed = event.speed;
     }
   }

@@ -1,6 +1,8 @@
 // How long a step lasts on a worker: (overhead + samples * unit / speed) * slowdown.
 #pragma once
 
+#include <vector>
+
 #include "base/random.h"
 #include "cluster/spec.h"
 
@@ -20,8 +22,11 @@ class CostModel {
   double speed_at(Seconds now) const;
 
  private:
-  const ClusterSpec cluster_;
-  const Rank rank_;
+  const Seconds unit_;
+  const Seconds overhead_;
+  const double speed_;              // until the first event
+  std::vector<SpeedEvent> events_;  // of this worker, in order of time
+  std::vector<RandomSlowdown> slowdowns_;
   Random random_;
 };
 

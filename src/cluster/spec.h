@@ -22,15 +22,15 @@ struct SpeedEvent {
 
 struct ClusterSpec {
   int workers = 1;
-  Seconds unit = 0;      // one sample at speed 1; 0 = run free, nothing is paced
-  Seconds overhead = 0;  // a step, whatever its size
-  std::vector<double> speeds;  // one per worker
-  Seconds latency = 50e-6;     // of every link, in the simulator
+  Seconds unit = 0;               // one sample at speed 1; 0 = run free, nothing is paced
+  Seconds overhead = 0;           // a step, whatever its size
+  std::vector<double> speeds;     // one per worker
+  Seconds latency = 50e-6;        // of every link, in the simulator
   std::vector<double> bandwidth;  // bytes per second, one per worker, in the simulator
   std::vector<RandomSlowdown> slowdowns;
   std::vector<SpeedEvent> events;  // in order of time
-  Seconds heartbeat = 5;  // a worker silent for so long is lost (train)
-  int threads = 1;        // torch threads of one worker
+  Seconds heartbeat = 5;           // a worker silent for so long is lost (train)
+  int threads = 1;                 // torch threads of one worker
 
   bool paced() const { return unit > 0 || overhead > 0; }
 };

@@ -98,10 +98,16 @@ void Driver::wake() {
   if (waiting_ + sleeping_ > 0) {
     changed_.notify_all();
   }
+  // A handler returns to the thread that drives, which looks again by itself; anybody else has to
+  // call that thread back from the kernel.
+  if (driving_ == Who::kWaiter && driving_thread_ != std::this_thread::get_id()) {
+    asio::post(io_, [] {});
+  }
 }
 
 void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience) {
   driving_ = who;
+  driving_thread_ = std::this_thread::get_id();
   lock.unlock();
   io_.run_one_for(patience);
   lock.lock();

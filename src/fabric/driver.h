@@ -1,15 +1,15 @@
 // Driver: who turns the crank of the sockets.
 //
 // A thread that waits for a message drives the sockets itself, so that the message wakes the very
-// thread that wants it: waking a second thread costs more than moving 100 KB. Only when nobody waits
-// (all are computing) a background thread takes over, after a short grace. At any moment one thread
-// at most drives, so handlers never run at the same time and need no locks among themselves.
+// thread that wants it: waking a second thread costs more than moving 100 KB. Only when nobody
+// waits (all are computing) a background thread takes over, after a short grace. At any moment one
+// thread at most drives, so handlers never run at the same time and need no locks among themselves.
 //
 // mutex() guards whatever ready() looks at: the mailbox of a node.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -52,8 +52,9 @@ class Driver {
   std::mutex mutex_;
   std::condition_variable changed_;
   Who driving_ = Who::kNobody;
-  int waiting_ = 0;  // threads in changed_ that would like to drive or to see their ready()
-  int sleeping_ = 0;  // threads in changed_ that only want to see their ready()
+  std::thread::id driving_thread_;
+  int waiting_ = 0;         // threads in changed_ that would like to drive or to see their ready()
+  int sleeping_ = 0;        // threads in changed_ that only want to see their ready()
   Clock::time_point left_;  // when a thread last ended its wait()
   bool stopping_ = false;
   std::condition_variable background_;

@@ -32,9 +32,9 @@ namespace motley {
 
 struct TcpOptions {
   Rank self = 0;
-  std::string token;                 // shared by the run; strangers do not have it
-  std::string address = "127.0.0.1"; // where to listen
-  std::uint16_t port = 0;            // 0 = any
+  std::string token = {};             // shared by the run; strangers do not have it
+  std::string address = "127.0.0.1";  // where to listen
+  std::uint16_t port = 0;             // 0 = any
   std::size_t payload_limit = kDefaultPayloadLimit;
   double hello_deadline_s = 5;  // a connection that has not said hello by then is ended
 };
@@ -70,7 +70,7 @@ class TcpFabric final : public Fabric {
   const TcpOptions options_;
   asio::ip::tcp::acceptor acceptor_;
   std::uint16_t port_ = 0;
-  std::set<std::shared_ptr<Incoming>> incoming_;  // driving thread only
+  std::set<std::shared_ptr<Incoming>> incoming_;                // driving thread only
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // likewise
 
   std::mutex mutex_;  // guards the two maps

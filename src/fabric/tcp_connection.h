@@ -28,9 +28,9 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
  public:
   Outgoing(TcpFabric& fabric, Rank peer, Endpoint endpoint);
 
-  void connect();  // driving thread
+  void connect();                                     // driving thread
   void send(FrameKind kind, const Message& message);  // any thread
-  bool idle();  // any thread: nothing queued
+  bool idle();                                        // any thread: nothing queued
   void shut();  // driving thread: from now on it never touches the fabric
 
  private:

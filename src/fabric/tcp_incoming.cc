@@ -115,7 +115,8 @@ void TcpFabric::Incoming::end(const std::string& reason) {
                  reason);
   }
   if (peer_) {
-    fabric.peer_lost(*peer_, fmt::format("the connection to {} broke: {}", name_of(*peer_), reason));
+    fabric.peer_lost(*peer_,
+                     fmt::format("the connection to {} broke: {}", name_of(*peer_), reason));
   }
 }
 

@@ -12,15 +12,15 @@
 namespace motley {
 
 struct ModelSpec {
-  std::string kind = "mlp";  // svm | mlp | cnn | resnet20 | torchscript | phantom
-  std::string path;          // torchscript: the .pt file
+  std::string kind = "mlp";     // svm | mlp | cnn | resnet20 | torchscript | phantom
+  std::string path;             // torchscript: the .pt file
   std::int64_t parameters = 0;  // phantom: how many floats
 };
 
 struct DataSpec {
   std::string kind = "synthetic";  // idx | cifar10 | libsvm | synthetic
   std::string path;                // idx, cifar10: a folder; libsvm: a file
-  std::string test_path;           // libsvm: a file; without one, `holdout` of path is kept for testing
+  std::string test_path;  // libsvm: a file; without one, `holdout` of path is kept for testing
   double holdout = 0.1;
   std::int64_t samples = 10'000;  // synthetic
   std::int64_t test_samples = 2'000;
@@ -29,11 +29,11 @@ struct DataSpec {
 };
 
 struct TrainSpec {
-  std::int64_t batch = 256;  // samples in one step of the whole cluster
+  std::int64_t batch = 256;            // samples in one step of the whole cluster
   std::optional<std::int64_t> epochs;  // whichever limit is reached first ends the run
   std::optional<std::int64_t> steps;
   std::optional<double> target_accuracy;
-  std::int64_t eval_every = 50;  // steps between evaluations; 0 = only at the end
+  std::int64_t eval_every = 50;   // steps between evaluations; 0 = only at the end
   std::string optimizer = "sgd";  // sgd | adam
   double lr = 0.05;
   double momentum = 0.9;

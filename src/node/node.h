@@ -9,7 +9,8 @@
 //
 // There are two kinds of Node, and protocol code cannot tell them apart:
 //   runtime/real_node.h   a thread; messages cross sockets; time is the steady clock
-//   sim/cluster.h         a fiber on a virtual clock; one thread, any number of nodes, deterministic
+//   sim/cluster.h         a fiber on a virtual clock; one thread, any number of nodes,
+//   deterministic
 //
 // Rules for protocol code: no clock, thread, socket, file, global or torch call of its own; no lock
 // held across a Node call; no Node call inside a catch block (the simulator switches stacks there);

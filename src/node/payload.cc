@@ -1,7 +1,9 @@
 #include "node/payload.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <new>
@@ -13,7 +15,7 @@ namespace motley {
 namespace {
 
 constexpr std::align_val_t kAlignment{64};
-constexpr int kSizeClasses = 48;         // powers of two
+constexpr int kSizeClasses = 48;                           // powers of two
 constexpr std::size_t kKeptBytes = std::size_t{64} << 20;  // of one size class
 
 // Blocks that nobody uses now, by size class. One per process: it holds no state that a run could
@@ -30,7 +32,7 @@ class BlockPool {
         return block;
       }
     }
-    return static_cast<std::byte*>(::operator new(std::size_t{1} << size_class, kAlignment));
+    return static_cast<std::byte*>(::operator new (std::size_t{1} << size_class, kAlignment));
   }
 
   void give_back(std::byte* block, int size_class) {

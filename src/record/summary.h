@@ -16,8 +16,8 @@ struct Metric {
   Seconds seconds = 0;  // training time when the model was as evaluated
   std::int64_t step = 0;
   std::int64_t samples = 0;
-  double loss = 0;      // on the test set
-  double accuracy = 0;  // on the test set
+  double loss = 0;                   // on the test set
+  double accuracy = 0;               // on the test set
   std::optional<double> train_loss;  // mean over the samples since the evaluation before
 };
 
@@ -40,7 +40,7 @@ struct Summary {
   std::string allocation;
   std::string codec;
   Seconds seconds = 0;
-  std::int64_t batch = 1;    // steps = samples / batch, rounded up
+  std::int64_t batch = 1;  // steps = samples / batch, rounded up
   std::int64_t samples = 0;
   double ideal_samples_per_second = 0;  // 0 = not paced
   std::vector<Metric> metrics;          // in order of samples

@@ -30,21 +30,16 @@ struct Reading {
   void operator()(std::vector<float>& floats) { floats = bytes.get_floats(); }
 };
 
-void fields(auto&& each, auto& endpoint)
-  requires requires { endpoint.host; }
+void fields(auto&& each, auto& endpoint) requires requires { endpoint.host; }
 {
   each(endpoint.host);
   each(endpoint.port);
 }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.endpoint; }
-{
-  fields(each, info.endpoint);
-}
+void fields(auto&& each, auto& info) requires requires { info.endpoint; }
+{ fields(each, info.endpoint); }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.job; }
+void fields(auto&& each, auto& info) requires requires { info.job; }
 {
   each(info.job);
   each(info.heartbeat);
@@ -60,8 +55,7 @@ void fields(auto&& each, auto& info)
   }
 }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.progress; }
+void fields(auto&& each, auto& info) requires requires { info.progress; }
 {
   each(info.seconds);
   each(info.progress.samples);
@@ -69,8 +63,7 @@ void fields(auto&& each, auto& info)
   each(info.progress.loss_samples);
 }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.snapshot; }
+void fields(auto&& each, auto& info) requires requires { info.snapshot; }
 {
   each(info.note.seconds);
   each(info.note.samples);
@@ -84,8 +77,7 @@ void fields(auto&& each, auto& info)
   each(info.snapshot.buffers);
 }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.result; }
+void fields(auto&& each, auto& info) requires requires { info.result; }
 {
   each(info.result.samples);
   each(info.result.steps);
@@ -99,8 +91,7 @@ void fields(auto&& each, auto& info)
   each(info.missed_steps);
 }
 
-void fields(auto&& each, auto& info)
-  requires requires { info.reason; }
+void fields(auto&& each, auto& info) requires requires { info.reason; }
 {
   each(info.peer);
   each(info.reason);

@@ -48,7 +48,7 @@ struct JoinInfo {
   Endpoint endpoint;
 };
 struct StartInfo {
-  std::string job;  // resolved, as job.toml
+  std::string job;        // resolved, as job.toml
   Seconds heartbeat = 0;  // between two signs of life
   std::vector<Endpoint> workers;
 };

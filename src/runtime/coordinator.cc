@@ -18,9 +18,9 @@
 namespace motley {
 namespace {
 
-constexpr Seconds kTick = 0.02;         // between two looks at processes, signals and clocks
-constexpr Seconds kJoinDeadline = 60;   // for a process to start and connect
-constexpr Seconds kLeaveDeadline = 5;   // for a process to end once told to
+constexpr Seconds kTick = 0.02;        // between two looks at processes, signals and clocks
+constexpr Seconds kJoinDeadline = 60;  // for a process to start and connect
+constexpr Seconds kLeaveDeadline = 5;  // for a process to end once told to
 constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
@@ -175,8 +175,7 @@ class Coordinator {
     }
     RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
     if (info->progress.loss_samples > 0) {
-      progress.loss =
-          info->progress.loss_sum / static_cast<double>(info->progress.loss_samples);
+      progress.loss = info->progress.loss_sum / static_cast<double>(info->progress.loss_samples);
     }
     if (progress.samples > reported_samples_) {
       reported_samples_ = progress.samples;
@@ -213,8 +212,8 @@ class Coordinator {
       const WorkerState& worker = workers_[rank];
       const Seconds patience = worker.started ? job_.cluster.heartbeat : kJoinDeadline;
       if (node_.now() - worker.heard > patience) {
-        suspect(static_cast<Rank>(rank),
-                fmt::format("gave no sign of life for {:g} s", patience), false);
+        suspect(static_cast<Rank>(rank), fmt::format("gave no sign of life for {:g} s", patience),
+                false);
       }
     }
   }
@@ -247,9 +246,8 @@ class Coordinator {
     if (cause_ && (cause_->consequence <= consequence)) {
       return;
     }
-    const pid_t pid = rank >= 0 && rank < job_.cluster.workers
-                          ? workers_[static_cast<std::size_t>(rank)].pid
-                          : 0;
+    const pid_t pid =
+        rank >= 0 && rank < job_.cluster.workers ? workers_[static_cast<std::size_t>(rank)].pid : 0;
     cause_ = {fmt::format("worker {} (pid {}) {}", rank, pid, what), node_.now(), consequence};
   }
 

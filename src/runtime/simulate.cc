@@ -52,9 +52,10 @@ class Simulation {
           cost(simulation.job_.cluster, its_rank, simulation.job_.seed) {}
 
     void train_on(Node& node) {
-      auto strategy = find_strategy(sim.job_.strategy.sync)
-                          ->make({node, *replica, ledger, sim.job_,
-                                  [this] { return sim.stopped_.has_value(); }});
+      auto strategy =
+          find_strategy(sim.job_.strategy.sync)->make({node, *replica, ledger, sim.job_, [this] {
+                                                         return sim.stopped_.has_value();
+                                                       }});
       result = train(node, *strategy, *replica, cost, *this);
     }
 

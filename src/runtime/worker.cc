@@ -109,9 +109,9 @@ class Worker final : public FabricSink, public Observer {
     auto replica = loaded.task->make_replica();
     Ledger ledger(ledger_options(job, loaded.task->training_samples()));
     CostModel cost(job.cluster, options_.rank, job.seed);
-    auto strategy = find_strategy(job.strategy.sync)
-                        ->make({node_, *replica, ledger, job,
-                                [this] { return stop_requested_.load(); }});
+    auto strategy = find_strategy(job.strategy.sync)->make({node_, *replica, ledger, job, [this] {
+                                                              return stop_requested_.load();
+                                                            }});
     tell(Control::kReady);
     await(Control::kGo);
     node_.restart_clock();

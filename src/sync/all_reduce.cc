@@ -29,8 +29,7 @@ class AllReduce final : public Strategy {
       return std::nullopt;
     }
     const int rank = context_.node.rank();
-    const auto shares =
-        equal_shares(static_cast<std::size_t>(step_.count), context_.node.size());
+    const auto shares = equal_shares(static_cast<std::size_t>(step_.count), context_.node.size());
     Work work;
     work.count = shares[static_cast<std::size_t>(rank)];
     if (!phantom()) {
@@ -70,8 +69,7 @@ class AllReduce final : public Strategy {
   // All workers hold the same model: rank 0 has it judged, every `eval_every` steps of samples.
   bool evaluation_due() const {
     const std::int64_t every = context_.job.train.eval_every * context_.job.train.batch;
-    return context_.node.rank() == 0 && every > 0 &&
-           (used_ + step_.count) / every > used_ / every;
+    return context_.node.rank() == 0 && every > 0 && (used_ + step_.count) / every > used_ / every;
   }
 
   StrategyContext context_;

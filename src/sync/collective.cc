@@ -38,29 +38,31 @@ void Collective::sum(Block block) {
   if (size_ == 1 || block.size == 0) {
     return;
   }
-  rounds_.clear();
-  const Seconds began = node_.now();
-  const std::size_t bytes = block.size * sizeof(float);
-  const bool small = bytes <= kSmallBytes;
-  if (small) {
+  if (block.size * sizeof(float) <= kSmallBytes) {
     recursive_doubling(block);
   } else {
     ring(block);
   }
-  account(node_.now() - began, small ? bytes : bytes / static_cast<std::size_t>(size_));
 }
 
 // Reduce-scatter: in round k a member passes chunk (self - k) on, which holds the sum of k+1
 // members by then. After n-1 rounds member i owns the sum of chunk i+1; all-gather hands it round.
+//
+// No sum is complete before the last member has come, so all-gather never waits for one: what
+// reduce-scatter took longer than all-gather, which moves as many bytes, was waiting.
 void Collective::ring(Block block) {
   const int right = (self_ + 1) % size_;
   const int left = (self_ + size_ - 1) % size_;
+  const Seconds began = node_.now();
   for (int k = 0; k < size_ - 1; ++k) {
-    round(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), Then::kAdd);
+    exchange(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), Then::kAdd);
   }
+  const Seconds reduced = node_.now();
   for (int k = 0; k < size_ - 1; ++k) {
-    round(right, chunk(block, self_ + 1 - k), left, chunk(block, self_ - k), Then::kCopy);
+    exchange(right, chunk(block, self_ + 1 - k), left, chunk(block, self_ - k), Then::kCopy);
   }
+  const Seconds gathered = node_.now();
+  waited_ += std::max(0.0, (reduced - began) - (gathered - reduced));
 }
 
 // With n no power of two the members beyond it first hand theirs to a partner, and get the result
@@ -76,19 +78,18 @@ void Collective::recursive_doubling(Block block) {
   if (self_ < extra) {
     receive_segment(self_ + core, block, Then::kAdd);
   }
+  const Seconds began = node_.now();
+  Seconds fastest = Node::kForever;
   for (int distance = 1; distance < core; distance *= 2) {
+    const Seconds round_began = node_.now();
     const int partner = self_ ^ distance;
-    round(partner, block, partner, block, Then::kAdd);
+    exchange(partner, block, partner, block, Then::kAdd);
+    fastest = std::min(fastest, node_.now() - round_began);
   }
+  account(node_.now() - began, std::bit_width(static_cast<unsigned>(core)) - 1, fastest);
   if (self_ < extra) {
     send_segment(self_ + core, block);
   }
-}
-
-void Collective::round(int to, Block out, int from, Block in, Then then) {
-  const Seconds began = node_.now();
-  exchange(to, out, from, in, then);
-  rounds_.push_back(node_.now() - began);
 }
 
 // Sends ahead by a few segments only: more would not fit into the sockets and be copied.
@@ -139,18 +140,11 @@ Block Collective::chunk(Block block, int index) const {
   return block.part(begin, end - begin);
 }
 
-void Collective::account(Seconds total, std::size_t bytes_per_round) {
-  if (rounds_.empty()) {
-    return;
-  }
-  const Seconds fastest_now = *std::min_element(rounds_.begin(), rounds_.end());
-  if (bytes_per_round != fastest_bytes_) {
-    fastest_bytes_ = bytes_per_round;
-    fastest_round_ = fastest_now;
-  }
-  fastest_round_ = std::min(fastest_round_ * kForgetting, fastest_now);
-  const Seconds moving = fastest_round_ * static_cast<double>(rounds_.size());
-  waited_ += std::max(0.0, total - moving);
+// Moving the bytes of a small block takes every round as long as the fastest one of late; the rest
+// was waiting.
+void Collective::account(Seconds total, int rounds, Seconds fastest) {
+  fastest_round_ = std::min(fastest_round_ * kForgetting, fastest);
+  waited_ += std::max(0.0, total - rounds * fastest_round_);
 }
 
 }  // namespace motley

@@ -29,8 +29,7 @@ class Collective {
   void sum(Block block);
 
   // Time spent in sum() so far that was waiting for members who came late, as opposed to moving
-  // bytes. All rounds of one sum() move as many bytes, so what a round took longer than the fastest
-  // of late was waiting.
+  // bytes.
   Seconds waited() const { return waited_; }
 
  private:
@@ -38,14 +37,13 @@ class Collective {
   void recursive_doubling(Block block);
 
   enum class Then { kAdd, kCopy };
-  // Sends one block and takes another in, as one round of equal traffic.
-  void round(int to, Block out, int from, Block in, Then then);
+  // Sends one block and takes another in.
   void exchange(int to, Block out, int from, Block in, Then then);
   void send_segment(int to, Block segment);
   // Takes one segment into the beginning of `room`; returns its length.
   std::size_t receive_segment(int from, Block room, Then then);
   Block chunk(Block block, int index) const;
-  void account(Seconds total, std::size_t bytes_per_round);
+  void account(Seconds total, int rounds, Seconds fastest);
 
   Node& node_;
   const Channel channel_;
@@ -53,9 +51,7 @@ class Collective {
   const int size_;
   int self_ = 0;  // this node's place among the members
 
-  std::vector<Seconds> rounds_;  // of the sum() under way
-  std::size_t fastest_bytes_ = 0;
-  Seconds fastest_round_ = 0;
+  Seconds fastest_round_ = Node::kForever;  // of a small block, of late
   Seconds waited_ = 0;
 };
 

@@ -8,8 +8,7 @@ namespace motley {
 namespace {
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"all_reduce", "every step averages over all workers, at the pace of the slowest",
-                  make_all_reduce},
+    StrategyEntry{"all_reduce", make_all_reduce},
 };
 
 }  // namespace

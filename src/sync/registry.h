@@ -1,4 +1,5 @@
-// The methods that exist, by name: adding one is one line in registry.cc.
+// The methods that exist, by name: adding one is one line in registry.cc, and one in
+// job/available.h, which says what a job may name.
 #pragma once
 
 #include <memory>
@@ -10,8 +11,7 @@
 namespace motley {
 
 struct StrategyEntry {
-  std::string_view name;     // strategy.sync in a job
-  std::string_view summary;  // one line for `motley strategies`
+  std::string_view name;  // strategy.sync in a job
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context);
 };
 

@@ -14,7 +14,8 @@
 
 namespace motley {
 
-// Floats in a row. A phantom block has a size and no data: it costs time on a link and nothing else.
+// Floats in a row. A phantom block has a size and no data: it costs time on a link and nothing
+// else.
 struct Block {
   float* data = nullptr;
   std::size_t size = 0;

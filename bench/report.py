@@ -1,0 +1,176 @@
+#!/usr/bin/python3
+"""Makes one table of what scripts/bench measured, and says whether the claims hold.
+
+usage: report.py MEASURED [--out FILE] [--busy BEFORE AFTER]
+
+MEASURED is a directory with what the benchmarks wrote:
+  all_reduce-*.json            rows of all_reduce_bench
+  mpi-*.jsonl                  rows of mpi_all_reduce, one per line
+  step-MODEL-ROUND-motley.json summary of `motley train`
+  step-MODEL-ROUND-ddp.json    row of ddp_step.py
+  simulator.json               row of sim_bench
+
+Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
+same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
+spread is the least and the greatest ratio of a single round: when it is wide, the machine was busy
+with something else. --busy is the percentage of the cores that others used before and after. On a
+busy machine the time of a small message can move a hundredfold, for one contender and not for the
+other, so that such a run is no evidence, whichever way it came out. Exit code 1: a required ratio
+was missed, or a required measurement is missing.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import statistics
+import sys
+from dataclasses import asdict, dataclass
+from typing import Optional, Tuple
+
+EVENTS_PER_SECOND = 1e6
+BUSY_PERCENT = 10  # above it, the figures are no evidence
+STEP_MODELS = ("mlp", "cnn")
+WORKERS = (2, 4)
+
+
+@dataclass
+class Row:
+    bench: str
+    what: str
+    beside: str
+    motley: Optional[float]
+    other: float
+    unit: str
+    ratio: Optional[float]
+    spread: Optional[Tuple[float, float]] = None
+    required: Optional[float] = None
+
+    def ok(self):
+        return self.required is None or (self.ratio is not None and self.ratio >= self.required)
+
+    def verdict(self):
+        return "" if self.required is None else "ok" if self.ok() else "SHORT"
+
+
+def read_files(folder, pattern):
+    for path in sorted(glob.glob(os.path.join(folder, pattern))):
+        with open(path, encoding="utf-8") as file:
+            yield path, file.read()
+
+
+def size_name(count):
+    if count < 1_000_000:
+        return f"{count // 1024} KB"
+    return f"{count / 1e6:.1f}".removesuffix(".0") + " MB"
+
+
+def all_reduce_name(workers, count):
+    return f"all-reduce {size_name(count)}, {workers} processes"
+
+
+def gloo_rows(folder):
+    for _, text in read_files(folder, "all_reduce-*.json"):
+        for row in json.loads(text):
+            yield Row("all_reduce", all_reduce_name(row["workers"], row["bytes"]), "Gloo",
+                      row["motley_us"], row["gloo_us"], "us", row["ratio"],
+                      (row["least_ratio"], row["greatest_ratio"]),
+                      2.0 if row["bytes"] == 1_600_000 else 1.0)
+
+
+def mpi_rows(folder, motley_us):
+    """Open MPI starts its own processes, so these stand beside motley's of the same minute."""
+    for _, text in read_files(folder, "mpi-*.jsonl"):
+        for row in map(json.loads, text.splitlines()):
+            name = all_reduce_name(row["workers"], row["bytes"])
+            motley = motley_us.get(name)
+            yield Row("all_reduce", name, row["contender"], motley, row["us"], "us",
+                      row["us"] / motley if motley else None)
+
+
+def step_rows(folder):
+    """A motley step is seconds / steps of the whole run, DDP's the mean after its warm-up."""
+    for model in STEP_MODELS:
+        motley, ddp = [], []
+        for path, text in read_files(folder, f"step-{model}-*-*.json"):
+            values = json.loads(text)
+            if re.search(r"-motley\.json$", path):
+                motley.append(1e3 * values["seconds"] / values["steps"])
+                workers = values["workers"]
+            else:
+                ddp.append(1e3 * values["mean_s"])
+        if not motley or not ddp:
+            continue
+        rounds = [other / own for own, other in zip(motley, ddp)]
+        own, other = statistics.median(motley), statistics.median(ddp)
+        yield Row("step", f"training step of {model}, {workers} workers", "PyTorch DDP, Gloo", own,
+                  other, "ms", other / own, (min(rounds), max(rounds)), 1.0)
+
+
+def simulator_rows(folder):
+    for _, text in read_files(folder, "simulator.json"):
+        for row in json.loads(text):
+            rate = row["events_per_second"]
+            yield Row("simulator", f"simulator, {row['workers']} phantom workers", "1 million",
+                      rate / 1e6, EVENTS_PER_SECOND / 1e6, "M events/s", rate / EVENTS_PER_SECOND,
+                      None, 1.0)
+
+
+def number(value):
+    return "-" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def print_table(rows):
+    lines = [("what", "motley", "other", "", "beside", "ratio", "spread", "required", "")]
+    for row in rows:
+        spread = "" if row.spread is None else f"{row.spread[0]:.2f} .. {row.spread[1]:.2f}"
+        required = "" if row.required is None else f">= {row.required:g}"
+        ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
+        lines.append((row.what, number(row.motley), number(row.other), row.unit, row.beside, ratio,
+                      spread, required, row.verdict()))
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        cells = [cell.rjust(width) if i in (1, 2, 5) else cell.ljust(width)
+                 for i, (cell, width) in enumerate(zip(line, widths))]
+        print("  ".join(cells).rstrip())
+
+
+def missing(rows):
+    """Claims that nothing was measured for."""
+    counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
+              for bench in ("all_reduce", "step", "simulator")}
+    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "simulator": 1}
+    return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
+            for bench in wanted if counts[bench] < wanted[bench]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="one table of what the benchmarks measured")
+    parser.add_argument("measured")
+    parser.add_argument("--out", help="write the rows here as JSON")
+    parser.add_argument("--busy", type=int, nargs=2, default=[0, 0], metavar=("BEFORE", "AFTER"))
+    options = parser.parse_args()
+    gloo = list(gloo_rows(options.measured))
+    mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
+    rows = gloo + mpi + list(step_rows(options.measured)) + list(simulator_rows(options.measured))
+    print_table(rows)
+    if options.out:
+        with open(options.out, "w", encoding="utf-8") as file:
+            json.dump({"cores": os.cpu_count(), "busy_percent": options.busy,
+                       "evidence": max(options.busy) <= BUSY_PERCENT,
+                       "rows": [{**asdict(row), "ok": row.ok()} for row in rows]}, file, indent=1)
+            file.write("\n")
+    short = [row.what for row in rows if not row.ok()]
+    gaps = missing(rows)
+    for gap in gaps:
+        print(f"missing: {gap}")
+    for what in short:
+        print(f"short of what is required: {what}")
+    if max(options.busy) > BUSY_PERCENT:
+        print(f"warning: others used {options.busy[0]}% of the cores before and {options.busy[1]}% "
+              "after: no evidence either way, measure again on a quiet machine")
+    return 1 if short or gaps else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

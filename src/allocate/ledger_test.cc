@@ -1,0 +1,105 @@
+#include "allocate/ledger.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace motley {
+namespace {
+
+// Every sample of a run in the order it is used; calls `check` with each step.
+template <class Check>
+std::vector<SampleIndex> run(Ledger& ledger, Check check) {
+  std::vector<SampleIndex> used;
+  for (;;) {
+    const StepSamples step = ledger.step_after(static_cast<std::int64_t>(used.size()));
+    if (step.count == 0) {
+      return used;
+    }
+    check(step);
+    const auto samples = ledger.samples(step);
+    used.insert(used.end(), samples.begin(), samples.end());
+  }
+}
+
+std::vector<SampleIndex> run(const LedgerOptions& options) {
+  Ledger ledger(options);
+  return run(ledger, [](const StepSamples&) {});
+}
+
+std::vector<std::int64_t> counts(const LedgerOptions& options) {
+  Ledger ledger(options);
+  std::vector<std::int64_t> result;
+  run(ledger, [&](const StepSamples& step) { result.push_back(step.count); });
+  return result;
+}
+
+RC_GTEST_PROP(Ledger, UsesEverySampleOnceAnEpoch, ()) {
+  const auto dataset = *rc::gen::inRange<std::int64_t>(1, 200);
+  const auto batch = *rc::gen::inRange<std::int64_t>(1, 300);
+  const auto limit = *rc::gen::inRange<std::int64_t>(0, 4 * dataset);
+  Ledger ledger({.dataset = dataset, .batch = batch, .limit = limit, .seed = 5});
+  const auto used = run(ledger, [&](const StepSamples& step) {
+    RC_ASSERT(step.count <= batch);
+    RC_ASSERT(step.begin + step.count <= dataset);
+  });
+  RC_ASSERT(static_cast<std::int64_t>(used.size()) == limit);
+  for (std::size_t begin = 0; begin < used.size(); begin += static_cast<std::size_t>(dataset)) {
+    const auto epoch_size = std::min(static_cast<std::size_t>(dataset), used.size() - begin);
+    const auto first = used.begin() + static_cast<std::ptrdiff_t>(begin);
+    std::vector<SampleIndex> epoch(first, first + static_cast<std::ptrdiff_t>(epoch_size));
+    std::ranges::sort(epoch);
+    RC_ASSERT(std::ranges::adjacent_find(epoch) == epoch.end());
+    RC_ASSERT(epoch.back() < dataset);
+  }
+}
+
+TEST(Ledger, TheLastStepOfAnEpochIsShort) {
+  EXPECT_EQ(counts({.dataset = 10, .batch = 4, .limit = 20, .seed = 1}),
+            (std::vector<std::int64_t>{4, 4, 2, 4, 4, 2}));
+  EXPECT_EQ(counts({.dataset = 3, .batch = 4, .limit = 6, .seed = 1}),
+            (std::vector<std::int64_t>{3, 3}));
+}
+
+TEST(Ledger, ALimitEndsTheRunInTheMiddleOfAnEpoch) {
+  EXPECT_EQ(counts({.dataset = 10, .batch = 4, .limit = 15, .seed = 1}),
+            (std::vector<std::int64_t>{4, 4, 2, 4, 1}));
+  const Ledger ledger({.dataset = 10, .batch = 4, .limit = 15, .seed = 1});
+  EXPECT_EQ(ledger.step_after(15).count, 0);
+  EXPECT_EQ(ledger.step_after(100).count, 0);
+}
+
+TEST(Ledger, TheSeedAloneDecidesTheOrder) {
+  const auto order = run({.dataset = 50, .batch = 7, .limit = 100, .seed = 1});
+  EXPECT_EQ(run({.dataset = 50, .batch = 7, .limit = 100, .seed = 1}), order);
+  EXPECT_EQ(run({.dataset = 50, .batch = 20, .limit = 100, .seed = 1}), order)
+      << "the size of steps does not matter";
+  EXPECT_NE(run({.dataset = 50, .batch = 7, .limit = 100, .seed = 2}), order);
+}
+
+TEST(Ledger, EpochsHaveOrdersOfTheirOwn) {
+  const auto used = run({.dataset = 50, .batch = 50, .limit = 100, .seed = 1});
+  EXPECT_FALSE(std::equal(used.begin(), used.begin() + 50, used.begin() + 50));
+}
+
+TEST(Ledger, AnEarlierEpochCanBeAskedForAgain) {
+  Ledger ledger({.dataset = 10, .batch = 5, .limit = 100, .seed = 1});
+  const StepSamples step = ledger.step_after(0);
+  const auto first = ledger.samples(step);
+  const std::vector<SampleIndex> before(first.begin(), first.end());
+  ledger.samples(ledger.step_after(40));
+  EXPECT_TRUE(std::ranges::equal(ledger.samples(step), before));
+}
+
+TEST(SampleLimit, IsTheSmallerOfTheLimitsGiven) {
+  EXPECT_EQ(sample_limit(100, 8, 2, 0), 200);
+  EXPECT_EQ(sample_limit(100, 8, 0, 5), 40);
+  EXPECT_EQ(sample_limit(100, 8, 2, 5), 40);
+  EXPECT_EQ(sample_limit(100, 8, 2, 50), 200);
+  EXPECT_EQ(sample_limit(100, 8, 0, 0), std::numeric_limits<std::int64_t>::max());
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,43 @@
+// The subcommands. Each returns the exit code of the program: 0 done, 1 the run failed, 2 bad usage
+// or input, 130 / 143 stopped by a signal after saving.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "job/parse.h"
+
+namespace motley {
+
+inline constexpr int kDone = 0;
+inline constexpr int kRunFailed = 1;
+inline constexpr int kBadInput = 2;
+
+// Prints `motley: message` on stderr and gives the code back.
+int refuse(const std::string& message);
+
+struct JobFlags {
+  std::string path;
+  std::vector<std::string> overrides;  // --set
+};
+
+struct RunFlags {
+  JobFlags job;
+  std::optional<std::string> out;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct WorkerFlags {
+  std::string join;  // HOST:PORT of the coordinator
+  Rank rank = 0;
+};
+
+int run_command(const RunFlags& flags, Mode mode);  // train and simulate
+int config_command(const JobFlags& flags);
+int strategies_command();
+int worker_command(const WorkerFlags& flags);
+
+}  // namespace motley

@@ -1,0 +1,89 @@
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "cli/commands.h"
+
+namespace motley {
+namespace {
+
+void add_job_flags(CLI::App* command, JobFlags& flags) {
+  command->add_option("JOB", flags.path, "the job file (TOML)")->required();
+  command
+      ->add_option("--set", flags.overrides,
+                   "dotted.key=value: overrides a key of the job; may be given several times")
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void add_run_flags(CLI::App* command, RunFlags& flags) {
+  add_job_flags(command, flags.job);
+  command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
+  command->add_flag("--json", flags.json, "print summary.json on stdout, and nothing else there");
+  command->add_flag("--quiet", flags.quiet, "no progress");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"motley trains one libtorch model on machines that are not alike."};
+  app.name("motley");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("motley ") + MOTLEY_VERSION);
+  app.footer(
+      "Exit codes: 0 done, 1 the run failed, 2 bad usage or input,\n"
+      "130 / 143 stopped by SIGINT / SIGTERM after saving.");
+
+  RunFlags train;
+  RunFlags simulate;
+  JobFlags config;
+  WorkerFlags worker;
+  auto* train_app = app.add_subcommand("train", "run a job with worker processes on this machine");
+  add_run_flags(train_app, train);
+  auto* simulate_app = app.add_subcommand("simulate", "run the same job on a virtual clock");
+  add_run_flags(simulate_app, simulate);
+  auto* config_app =
+      app.add_subcommand("config", "print the resolved job, every default filled in");
+  add_job_flags(config_app, config);
+  auto* strategies_app = app.add_subcommand("strategies", "what a job can choose, one line each");
+  auto* worker_app = app.add_subcommand("worker", "a worker process; `train` starts these");
+  worker_app->group("");  // not for people
+  worker_app->add_option("--join", worker.join)->required();
+  worker_app->add_option("--rank", worker.rank)->required();
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help, --version
+    }
+    return refuse(std::string(error.what()) + " (see motley --help)");
+  }
+  if (train_app->parsed()) {
+    return run_command(train, Mode::kTrain);
+  }
+  if (simulate_app->parsed()) {
+    return run_command(simulate, Mode::kSimulate);
+  }
+  if (config_app->parsed()) {
+    return config_command(config);
+  }
+  if (strategies_app->parsed()) {
+    return strategies_command();
+  }
+  return worker_app->parsed() ? worker_command(worker) : kBadInput;
+}
+
+}  // namespace
+}  // namespace motley
+
+int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("motley"));
+  spdlog::set_pattern("motley: %v");
+  try {
+    return motley::run(argc, argv);
+  } catch (const std::exception& exception) {
+    spdlog::error("{}", exception.what());
+    return motley::kRunFailed;
+  }
+}

@@ -1,0 +1,125 @@
+// train and simulate: one job, from its file to its run directory.
+#include "runtime/run.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/show.h"
+#include "cli/signals.h"
+#include "cluster/cost.h"
+#include "compute/load.h"
+#include "job/print.h"
+#include "record/run_dir.h"
+#include "record/summary.h"
+#include "runtime/coordinator.h"
+#include "runtime/simulate.h"
+
+namespace motley {
+namespace {
+
+void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {
+  if (Status status = dir.write(file, contents); !status) {
+    throw RunFailed(status.error().message);
+  }
+}
+
+// Keeps what the run reports: on the screen and in metrics.jsonl, as it comes.
+class Monitor final : public RunMonitor {
+ public:
+  Monitor(const RunDir& dir, ProgressDisplay& display) : dir_(dir), display_(display) {}
+
+  void on_progress(const RunProgress& progress) override { display_.update(progress); }
+  void on_metric(const Metric& metric) override {
+    metrics_.push_back(metric);
+    lines_ += to_json(metric).dump() + "\n";
+    write_or_throw(dir_, "metrics.jsonl", lines_);
+    display_.evaluated(metric);
+  }
+  std::optional<std::string> stop_requested() override { return first_signal(); }
+  bool abandon_requested() override { return signalled_twice(); }
+
+  std::vector<Metric> take_metrics() { return std::move(metrics_); }
+
+ private:
+  const RunDir& dir_;
+  ProgressDisplay& display_;
+  std::vector<Metric> metrics_;
+  std::string lines_;
+};
+
+Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
+                  std::vector<Metric> metrics) {
+  Summary summary;
+  summary.name = job.name;
+  summary.mode = mode == Mode::kTrain ? "train" : "simulate";
+  summary.seed = job.seed;
+  summary.sync = job.strategy.sync;
+  summary.allocation = job.strategy.allocation;
+  summary.codec = job.strategy.codec;
+  summary.seconds = outcome.seconds;
+  summary.batch = job.train.batch;
+  summary.samples = outcome.samples;
+  summary.ideal_samples_per_second = ideal_rate(job.cluster);
+  summary.metrics = std::move(metrics);
+  summary.target_accuracy = job.train.target_accuracy;
+  summary.stopped = outcome.stopped;
+  summary.workers = outcome.workers;
+  return summary;
+}
+
+RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor) {
+  if (mode == Mode::kSimulate) {
+    return simulate(job, task, monitor);
+  }
+  return train_with_processes(job, task, monitor, {{"/proc/self/exe", "worker"}, to_toml(job)});
+}
+
+// Runs the job into the directory; returns the summary. Throws RunFailed.
+Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const RunFlags& flags) {
+  ProgressDisplay display(ProgressDisplay::style_for(flags.quiet), job.train.batch);
+  Monitor monitor(dir, display);
+  write_or_throw(dir, "job.toml", to_toml(job));
+  const RunOutcome outcome = run_job(job, task, mode, monitor);
+  if (const std::string model = task.model_file(outcome.model); !model.empty()) {
+    write_or_throw(dir, "model.pt", model);
+  }
+  const Summary summary = summarize(job, mode, outcome, monitor.take_metrics());
+  write_or_throw(dir, "summary.json", to_json(summary).dump(2) + "\n");
+  return summary;
+}
+
+}  // namespace
+
+int run_command(const RunFlags& flags, Mode mode) {
+  const auto job = load_job(flags.job.path, flags.job.overrides, mode);
+  if (!job) {
+    return refuse(job.error().message);
+  }
+  const auto task = load_task(*job, Parts::kBoth);
+  if (!task) {
+    return refuse(task.error().message);
+  }
+  const auto dir = RunDir::create(flags.out, job->name);
+  if (!dir) {
+    return refuse(dir.error().message);
+  }
+  catch_signals();
+  try {
+    const Summary summary = run_into(*dir, *job, **task, mode, flags);
+    if (flags.json) {
+      fmt::print("{}\n", to_json(summary).dump(2));
+    } else {
+      show(summary, dir->path().string());
+    }
+  } catch (const RunFailed& failure) {
+    spdlog::error("the run failed: {}", failure.what());
+    const auto signal = first_signal();
+    return signal ? exit_code_of(*signal) : kRunFailed;
+  }
+  const auto signal = first_signal();
+  return signal ? exit_code_of(*signal) : kDone;
+}
+
+}  // namespace motley

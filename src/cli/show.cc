@@ -1,0 +1,78 @@
+#include "cli/show.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace motley {
+namespace {
+
+constexpr double kPaceMissedWorthSaying = 0.02;
+
+void show_quality(const Summary& summary) {
+  if (summary.metrics.empty()) {
+    return;
+  }
+  const Metric& last = summary.metrics.back();
+  fmt::print("  accuracy {:.4f}, loss {:.4f}", last.accuracy, last.loss);
+  if (summary.target_accuracy) {
+    const auto reached = std::find_if(
+        summary.metrics.begin(), summary.metrics.end(),
+        [&](const Metric& metric) { return metric.accuracy >= *summary.target_accuracy; });
+    if (reached != summary.metrics.end()) {
+      fmt::print("; {:g} reached after {:.2f} s", *summary.target_accuracy, reached->seconds);
+    } else {
+      fmt::print("; {:g} not reached", *summary.target_accuracy);
+    }
+  }
+  fmt::print("\n");
+}
+
+void show_workers(const Summary& summary) {
+  fmt::print("  worker  samples  compute s  communicate s  wait s\n");
+  for (const WorkerSummary& worker : summary.workers) {
+    fmt::print("  {:>6}  {:>7}  {:>9.2f}  {:>13.2f}  {:>6.2f}\n", worker.rank, worker.samples,
+               worker.compute_seconds, worker.communicate_seconds, worker.wait_seconds);
+  }
+}
+
+void warn_of_missed_pace(const Summary& summary) {
+  double worst = 0;
+  for (const WorkerSummary& worker : summary.workers) {
+    worst = std::max(worst, worker.pace_missed.value_or(0));
+  }
+  if (worst > kPaceMissedWorthSaying) {
+    fmt::print(stderr,
+               "motley: this machine is too small to hold the pace: up to {:.0f} % of a worker's "
+               "steps took longer than the job says; do not trust the times\n",
+               worst * 100);
+  }
+}
+
+}  // namespace
+
+void show(const Summary& summary, const std::string& directory) {
+  const double rate =
+      summary.seconds > 0 ? static_cast<double>(summary.samples) / summary.seconds : 0;
+  fmt::print("{}: {} of {} workers, {}, {} shares\n", summary.name,
+             summary.mode == "train" ? "training" : "simulation", summary.workers.size(),
+             summary.sync, summary.allocation);
+  fmt::print("  {} samples in {:.2f} s: {:.0f} samples/s", summary.samples, summary.seconds, rate);
+  if (summary.ideal_samples_per_second > 0) {
+    fmt::print(", {:.0f} % of what the workers could do",
+               100 * rate / summary.ideal_samples_per_second);
+  }
+  fmt::print("\n");
+  show_quality(summary);
+  constexpr std::size_t kFew = 16;
+  if (summary.workers.size() <= kFew) {
+    show_workers(summary);
+  }
+  if (summary.stopped) {
+    fmt::print("  ended early: {}\n", *summary.stopped);
+  }
+  fmt::print("  saved in {}\n", directory);
+  warn_of_missed_pace(summary);
+}
+
+}  // namespace motley

@@ -1,0 +1,47 @@
+#include "cli/signals.h"
+
+#include <atomic>
+#include <csignal>
+
+namespace motley {
+namespace {
+
+// A signal handler can reach nothing but globals; these two are the only ones of the program.
+std::atomic<int> g_first = 0;
+std::atomic<int> g_count = 0;
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void on_signal(int signal) {
+  int none = 0;
+  g_first.compare_exchange_strong(none, signal);
+  g_count.fetch_add(1);
+}
+
+}  // namespace
+
+void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+std::optional<std::string> first_signal() {
+  switch (g_first.load()) {
+    case SIGINT:
+      return "SIGINT";
+    case SIGTERM:
+      return "SIGTERM";
+    default:
+      return std::nullopt;
+  }
+}
+
+bool signalled_twice() { return g_count.load() > 1; }
+
+int exit_code_of(const std::string& signal) {
+  return 128 + (signal == "SIGINT" ? SIGINT : SIGTERM);
+}
+
+}  // namespace motley

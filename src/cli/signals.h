@@ -1,0 +1,18 @@
+// SIGINT and SIGTERM: once asks to stop in order, twice to stop now.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace motley {
+
+// From now on the two signals are counted instead of ending the process.
+void catch_signals();
+// "SIGINT" or "SIGTERM": the first one that came.
+std::optional<std::string> first_signal();
+// True when a second one came.
+bool signalled_twice();
+// What a shell expects of a process that ended by that signal: 128 plus its number.
+int exit_code_of(const std::string& signal);
+
+}  // namespace motley

@@ -1,0 +1,28 @@
+#include <fmt/format.h>
+
+#include <span>
+
+#include "cli/commands.h"
+#include "job/available.h"
+
+namespace motley {
+namespace {
+
+void list(std::string_view question, std::span<const Choice> choices) {
+  for (const Choice& choice : choices) {
+    if (choice.available) {
+      fmt::print("{:<11} {:<15} {}\n", question, choice.name, choice.summary);
+    }
+  }
+}
+
+}  // namespace
+
+int strategies_command() {
+  list("sync", kSyncMethods);
+  list("allocation", kAllocations);
+  list("codec", kCodecs);
+  return kDone;
+}
+
+}  // namespace motley

@@ -1,0 +1,57 @@
+#include "runtime/worker.h"
+
+#include <spdlog/spdlog.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "cli/commands.h"
+#include "compute/load.h"
+#include "runtime/coordinator.h"
+
+namespace motley {
+namespace {
+
+Result<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  Endpoint endpoint;
+  endpoint.host = text.substr(0, colon);
+  const char* end = text.data() + text.size();
+  if (colon != std::string::npos) {
+    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, endpoint.port);
+    if (error == std::errc() && rest == end) {
+      return endpoint;
+    }
+  }
+  return fail("--join {}: expected HOST:PORT", text);
+}
+
+Result<LoadedJob> load(const std::string& text) {
+  auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
+  if (!job) {
+    return tl::unexpected(job.error());
+  }
+  auto task = load_task(*job, Parts::kTraining);
+  if (!task) {
+    return tl::unexpected(task.error());
+  }
+  return LoadedJob{std::move(*job), std::move(*task)};
+}
+
+}  // namespace
+
+int worker_command(const WorkerFlags& flags) {
+  const auto coordinator = parse_endpoint(flags.join);
+  if (!coordinator) {
+    return refuse(coordinator.error().message);
+  }
+  const char* token = std::getenv(kTokenVariable);
+  if (token == nullptr) {
+    return refuse(
+        fmt::format("{} is not set: workers are started by `motley train`", kTokenVariable));
+  }
+  spdlog::set_pattern(fmt::format("[rank {}] %v", flags.rank));
+  return run_worker({flags.rank, *coordinator, token}, load);
+}
+
+}  // namespace motley

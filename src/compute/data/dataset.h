@@ -1,0 +1,93 @@
+// A data set in memory, without torch: samples, their labels, and a quick way to a batch of floats.
+//
+//   Result<Dataset> data = read_dataset(job.data, job.seed, Parts::kTraining);
+//   data->training.gather(rows, features_out, labels_out);
+//
+// Samples stay in the form that is smallest: pixels as bytes (standardised when a batch is
+// gathered), libsvm rows as compressed sparse rows (made dense when a batch is gathered), synthetic
+// samples as floats. Gathering a batch is one pass over it, about 0.1 ms for 128 images of 28 x 28.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "job/job.h"
+
+namespace motley {
+
+// Which samples are kept in memory. The training files are always read: shape, classes and
+// standardisation come from them. The test files are not touched when only training is asked for.
+enum class Parts { kTraining, kTest, kBoth };
+
+inline bool keeps_training(Parts parts) { return parts != Parts::kTest; }
+inline bool keeps_test(Parts parts) { return parts != Parts::kTraining; }
+
+// What a pixel becomes: value * scale + shift, of its channel.
+struct Standardisation {
+  struct Channel {
+    float scale = 1;
+    float shift = 0;
+  };
+  std::vector<Channel> channels;
+};
+
+// The one rule for images: (pixel - mean) / deviation, per channel, over the training set. It is
+// computed from whole numbers, so every machine gets the same floats. A constant channel becomes 0.
+// `pixels` are images in a row, each channel by channel.
+Standardisation standardise(std::span<const std::uint8_t> pixels, std::size_t channels,
+                            std::size_t pixels_per_channel);
+
+struct Pixels {
+  std::vector<std::uint8_t> values;
+  Standardisation standardisation;
+};
+
+// Compressed sparse rows: row r is [begin[r], begin[r + 1]) of indices and values.
+struct SparseRows {
+  std::vector<std::size_t> begin{0};
+  std::vector<std::uint32_t> indices;
+  std::vector<float> values;
+
+  std::size_t size() const { return begin.size() - 1; }
+};
+
+class Samples {
+ public:
+  using Features = std::variant<std::vector<float>, Pixels, SparseRows>;
+
+  Samples() = default;
+  // `width` is the number of features of one sample; every label is below the number of classes.
+  Samples(std::size_t width, Features features, std::vector<std::int32_t> labels);
+
+  std::size_t size() const { return labels_.size(); }
+  std::size_t width() const { return width_; }
+
+  // Writes the samples `rows`, in that order: features to `out` (rows.size() x width()), labels to
+  // `labels` (rows.size()).
+  void gather(std::span<const SampleIndex> rows, std::span<float> out,
+              std::span<std::int64_t> labels) const;
+
+ private:
+  std::size_t width_ = 0;
+  Features features_;
+  std::vector<std::int32_t> labels_;
+};
+
+struct Dataset {
+  std::vector<std::int64_t> shape;  // of one sample: {features} or {channels, height, width}
+  std::int64_t classes = 0;
+  std::int64_t training_samples = 0;  // right even when they are not kept
+  Samples training;
+  Samples test;
+};
+
+// Reads what the job asks for. A bad file is an Error of one line that names it.
+Result<Dataset> read_dataset(const DataSpec& spec, std::uint64_t seed, Parts parts);
+
+}  // namespace motley

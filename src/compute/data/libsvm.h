@@ -1,0 +1,25 @@
+// The text format of LIBSVM (https://www.csie.ntu.edu.tw/~cjlin/libsvm): one sample a line,
+//
+//   label index:value index:value ...     # the rest is a comment
+//
+// Indices count from 1 and ascend; what is not named is 0. Labels are whole numbers: -1 and +1, or
+// 0 to k-1, or 1 to k; the training file decides which, the model sees classes 0 to k-1. Samples
+// are kept as sparse rows; a gathered batch is dense, so it takes batch x features floats.
+//
+// The number of features is the largest index in the training file; larger ones in the test file
+// are left out, as LIBLINEAR does. Without a test file, `holdout` of the training file, chosen by
+// the seed, is kept for testing. Files may be gzip-compressed.
+#pragma once
+
+#include <cstdint>
+
+#include "compute/data/dataset.h"
+
+namespace motley {
+
+inline constexpr std::uint32_t kMaxLibsvmFeatures = 1 << 22;
+inline constexpr std::int32_t kMaxLibsvmClasses = 1000;
+
+Result<Dataset> read_libsvm(const DataSpec& spec, std::uint64_t seed, Parts parts);
+
+}  // namespace motley

@@ -1,0 +1,107 @@
+// What load_test.cc cannot see: the flat blocks against torch's own tensors and optimizers.
+#include "compute/torch_replica.h"
+
+#include <gtest/gtest.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/sgd.h>
+
+#include <numeric>
+
+#include "compute/models.h"
+
+namespace motley {
+namespace {
+
+std::shared_ptr<const Dataset> small_data() {
+  DataSpec spec;
+  spec.samples = 256;
+  spec.test_samples = 1;
+  spec.features = 20;
+  spec.classes = 4;
+  return std::make_shared<const Dataset>(*read_dataset(spec, 1, Parts::kTraining));
+}
+
+std::unique_ptr<Network> small_mlp() { return make_builtin("mlp", {20}, 4, 5); }
+
+std::vector<SampleIndex> step_samples(std::size_t step) {
+  std::vector<SampleIndex> samples(16);
+  std::iota(samples.begin(), samples.end(), static_cast<SampleIndex>(step * 7 % 200));
+  return samples;
+}
+
+// The same training with one tensor per parameter and nothing of ours but the data.
+std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::size_t steps) {
+  const auto network = small_mlp();
+  const auto parameters = network->parameters();
+  std::unique_ptr<torch::optim::Optimizer> optimizer;
+  if (train.optimizer == "adam") {
+    optimizer = std::make_unique<torch::optim::Adam>(
+        parameters, torch::optim::AdamOptions(train.lr).weight_decay(train.weight_decay));
+  } else {
+    optimizer =
+        std::make_unique<torch::optim::SGD>(parameters, torch::optim::SGDOptions(train.lr)
+                                                            .momentum(train.momentum)
+                                                            .weight_decay(train.weight_decay));
+  }
+  for (std::size_t step = 0; step < steps; ++step) {
+    Batch batch(data.shape);
+    const auto samples = step_samples(step);
+    batch.gather(data.training, samples);
+    optimizer->zero_grad();
+    const torch::Tensor loss = summed_loss(network->forward(batch.features()), batch.labels());
+    (loss / static_cast<double>(samples.size())).backward();
+    optimizer->step();
+  }
+  std::vector<float> numbers;
+  for (const torch::Tensor& parameter : parameters) {
+    const float* from = parameter.data_ptr<float>();
+    numbers.insert(numbers.end(), from, from + parameter.numel());
+  }
+  return numbers;
+}
+
+TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
+  TrainSpec sgd;
+  sgd.lr = 0.05;
+  sgd.momentum = 0.9;
+  sgd.weight_decay = 0.01;
+  TrainSpec adam = sgd;
+  adam.optimizer = "adam";
+  adam.lr = 0.003;
+  for (const TrainSpec& train : {sgd, adam}) {
+    const auto data = small_data();
+    TorchReplica replica(small_mlp(), data, train);
+    for (std::size_t step = 0; step < 20; ++step) {
+      const auto samples = step_samples(step);
+      replica.compute(samples);
+      replica.apply(1.0 / static_cast<double>(samples.size()));
+    }
+    const auto expected = reference(*data, train, 20);
+    const auto actual = replica.parameters().floats();
+    ASSERT_EQ(actual.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i], 1e-5) << train.optimizer << ", parameter " << i;
+    }
+  }
+}
+
+TEST(TorchReplica, TheBlockIsTheModel) {
+  auto owned = small_mlp();
+  Network* network = owned.get();
+  const auto before = network->parameters();
+  TorchReplica replica(std::move(owned), small_data(), TrainSpec{});
+  const torch::Tensor input = torch::ones({1, 20});
+  const torch::NoGradGuard no_grad;
+  EXPECT_NE(network->forward(input).abs().sum().item<float>(), 0);
+
+  const Block block = replica.parameters();
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data) % 64, 0U);
+  std::fill(block.floats().begin(), block.floats().end(), 0.0F);
+  EXPECT_EQ(network->forward(input).abs().sum().item<float>(), 0);
+  block.data[block.size - 1] = 3;  // the bias of the last class
+  EXPECT_EQ(network->forward(input)[0][3].item<float>(), 3);
+  EXPECT_EQ(replica.parameters().data, block.data) << "blocks never move";
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,139 @@
+#include "compute/torch_task.h"
+
+#include <ATen/Parallel.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <mutex>
+#include <numeric>
+#include <sstream>
+#include <utility>
+
+#include "base/check.h"
+#include "compute/batch.h"
+#include "compute/models.h"
+#include "compute/network.h"
+#include "compute/torch_error.h"
+#include "compute/torch_replica.h"
+#include "compute/torchscript.h"
+
+namespace motley {
+namespace {
+
+constexpr std::size_t kEvaluationBatch = 1000;
+
+// torch's number of threads does not reach OpenBLAS, which would take every core for each worker.
+// Which BLAS is there is known only when the program runs.
+void set_blas_threads(int threads) {
+  using SetThreads = void (*)(int);
+  if (auto* set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
+    set(threads);
+  }
+}
+
+void set_threads(int threads) {
+  at::set_num_threads(threads);
+  set_blas_threads(threads);
+  static std::once_flag once;
+  std::call_once(once, [] {
+    try {
+      at::set_num_interop_threads(1);
+    } catch (const c10::Error&) {
+      // Somebody else in this process has set it already; it matters little.
+    }
+  });
+}
+
+class TorchTask final : public Task {
+ public:
+  TorchTask(const Job& job, std::shared_ptr<const Dataset> data, NetworkMaker make_network)
+      : train_(job.train),
+        threads_(job.cluster.threads),
+        data_(std::move(data)),
+        make_network_(std::move(make_network)) {}
+
+  std::int64_t training_samples() const override { return data_->training_samples; }
+
+  std::unique_ptr<Replica> make_replica() override {
+    MOTLEY_CHECK(data_->training.size() > 0, "a replica needs the training samples");
+    // Again here: torch keeps the number per thread, and the task may come from another one.
+    set_threads(threads_);
+    return std::make_unique<TorchReplica>(make_network_(), data_, train_);
+  }
+
+  std::optional<Evaluation> evaluate(const Snapshot& snapshot) override;
+
+  std::string model_file(const Snapshot& snapshot) override {
+    // A network of its own: a tensor that is a view would be saved with the whole block behind it.
+    const auto network = make_network_();
+    network->set_training(false);
+    load_snapshot(*network, snapshot);
+    std::ostringstream out;
+    network->save(out);
+    return std::move(out).str();
+  }
+
+ private:
+  TrainSpec train_;
+  int threads_;
+  std::shared_ptr<const Dataset> data_;
+  NetworkMaker make_network_;
+  std::unique_ptr<Network> judge_;  // the network that evaluates, made when first needed
+};
+
+std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
+  MOTLEY_CHECK(data_->test.size() > 0, "an evaluation needs the test samples");
+  if (!judge_) {
+    judge_ = make_network_();
+    judge_->set_training(false);
+  }
+  load_snapshot(*judge_, snapshot);
+
+  const torch::NoGradGuard no_grad;
+  Batch batch(data_->shape);
+  std::vector<SampleIndex> all(data_->test.size());
+  std::iota(all.begin(), all.end(), SampleIndex{0});
+  double loss = 0;
+  std::int64_t right = 0;
+  for (std::size_t begin = 0; begin < all.size(); begin += kEvaluationBatch) {
+    const std::size_t count = std::min(kEvaluationBatch, all.size() - begin);
+    batch.gather(data_->test, std::span(all).subspan(begin, count));
+    const torch::Tensor logits = judge_->forward(batch.features());
+    loss += summed_loss(logits, batch.labels()).item<double>();
+    right += logits.argmax(1).eq(batch.labels()).sum().item<std::int64_t>();
+  }
+  const auto total = static_cast<double>(all.size());
+  return Evaluation{loss / total, static_cast<double>(right) / total};
+}
+
+Result<NetworkMaker> network_maker(const Job& job, const Dataset& data) {
+  if (job.model.kind == "torchscript") {
+    return load_torchscript(job.model.path, data.shape, data.classes);
+  }
+  NetworkMaker maker = [kind = job.model.kind, shape = data.shape, classes = data.classes,
+                        seed = job.seed] { return make_builtin(kind, shape, classes, seed); };
+  try {
+    if (maker() == nullptr) {
+      return fail("model.kind = \"{}\": expected svm, mlp, cnn, resnet20, torchscript or phantom",
+                  job.model.kind);
+    }
+  } catch (const std::exception& error) {
+    return fail("model.kind = \"{}\" cannot be built for this data: {}", job.model.kind,
+                short_reason(error));
+  }
+  return maker;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Task>> make_torch_task(const Job& job, Dataset data) {
+  set_threads(job.cluster.threads);
+  auto maker = network_maker(job, data);
+  if (!maker) {
+    return tl::unexpected(maker.error());
+  }
+  return std::make_shared<TorchTask>(job, std::make_shared<const Dataset>(std::move(data)),
+                                     std::move(*maker));
+}
+
+}  // namespace motley

@@ -1,0 +1,146 @@
+#include "compute/torchscript.h"
+
+#include <torch/script.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "compute/data/input_file.h"
+#include "compute/torch_error.h"
+
+namespace motley {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+
+bool listed(const std::vector<torch::Tensor>& tensors, const torch::Tensor& tensor) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const torch::Tensor& other) { return other.is_same(tensor); });
+}
+
+class ScriptNetwork final : public Network {
+ public:
+  explicit ScriptNetwork(torch::jit::Module module) : module_(std::move(module)) {}
+
+  torch::Tensor forward(const torch::Tensor& batch) override {
+    return module_.forward({batch}).toTensor();
+  }
+  void set_training(bool on) override { module_.train(on); }
+  std::vector<torch::Tensor> parameters() override {
+    std::vector<torch::Tensor> trained;
+    for (const torch::Tensor& parameter : module_.parameters()) {
+      if (parameter.requires_grad() && !listed(trained, parameter)) {
+        trained.push_back(parameter);
+      }
+    }
+    return trained;
+  }
+  std::vector<torch::Tensor> buffers() override {
+    std::vector<torch::Tensor> floats;
+    for (const torch::Tensor& buffer : module_.buffers()) {
+      if (buffer.is_floating_point() && !listed(floats, buffer)) {
+        floats.push_back(buffer);
+      }
+    }
+    return floats;
+  }
+  void save(std::ostream& out) override { module_.save(out); }
+
+  const torch::jit::Module& module() const { return module_; }
+
+ private:
+  torch::jit::Module module_;
+};
+
+std::unique_ptr<ScriptNetwork> parse(const std::string& bytes) {
+  std::istringstream in(bytes);
+  return std::make_unique<ScriptNetwork>(torch::jit::load(in, torch::kCPU));
+}
+
+Status check_tensors(const std::string& path, ScriptNetwork& network) {
+  const auto expect_floats = [&](const auto& named_tensors, const char* what) -> Status {
+    for (const auto& [name, tensor] : named_tensors) {
+      if (tensor.is_floating_point() && tensor.scalar_type() != torch::kFloat32) {
+        return fail("{}: {} {} is {}; expected float32", path, what, name,
+                    c10::toString(tensor.scalar_type()));
+      }
+    }
+    return {};
+  };
+  if (network.parameters().empty()) {
+    return fail("{}: the module has no parameters to train", path);
+  }
+  if (auto ok = expect_floats(network.module().named_parameters(), "parameter"); !ok) {
+    return ok;
+  }
+  return expect_floats(network.module().named_buffers(), "buffer");
+}
+
+// The name of a float buffer that is no longer the tensor it was in `before`; empty when none.
+std::string replaced_buffer(ScriptNetwork& network, const std::vector<torch::Tensor>& before) {
+  for (const auto& [name, tensor] : network.module().named_buffers()) {
+    if (tensor.is_floating_point() && !listed(before, tensor)) {
+      return name;
+    }
+  }
+  return {};
+}
+
+// Runs the module on two samples of zeros.
+Status try_forward(const std::string& path, ScriptNetwork& network,
+                   const std::vector<std::int64_t>& shape, std::int64_t classes, bool training) {
+  std::vector<std::int64_t> batch_shape{2};
+  batch_shape.insert(batch_shape.end(), shape.begin(), shape.end());
+  const auto before = network.buffers();
+  network.set_training(training);
+  torch::Tensor logits;
+  try {
+    logits = network.forward(torch::zeros(batch_shape));
+  } catch (const std::exception& error) {
+    return fail("{}: forward fails on a batch of shape [{}]: {}", path,
+                fmt::join(batch_shape, ", "), short_reason(error));
+  }
+  if (logits.dim() != 2 || logits.size(0) != 2 || logits.size(1) != classes ||
+      logits.scalar_type() != torch::kFloat32) {
+    return fail("{}: forward gives {} [{}] for a batch of 2; expected logits, Float [2, {}]", path,
+                c10::toString(logits.scalar_type()), fmt::join(logits.sizes().vec(), ", "),
+                classes);
+  }
+  if (training && !logits.requires_grad()) {
+    return fail("{}: what forward gives does not depend on the parameters", path);
+  }
+  if (const std::string name = replaced_buffer(network, before); !name.empty()) {
+    return fail("{}: forward replaces buffer {}; expected it to be written in place", path, name);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NetworkMaker> load_torchscript(const std::string& path,
+                                      const std::vector<std::int64_t>& shape,
+                                      std::int64_t classes) {
+  const auto file = read_file(path, kMaxBytes);
+  if (!file) {
+    return tl::unexpected(file.error());
+  }
+  const auto bytes = std::make_shared<const std::string>(file->begin(), file->end());
+  std::unique_ptr<ScriptNetwork> network;
+  try {
+    network = parse(*bytes);
+  } catch (const std::exception& error) {
+    return fail("{}: not a TorchScript module as torch.jit.save writes it: {}", path,
+                short_reason(error));
+  }
+  if (auto ok = check_tensors(path, *network); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  for (const bool training : {true, false}) {
+    if (auto ok = try_forward(path, *network, shape, classes, training); !ok) {
+      return tl::unexpected(ok.error());
+    }
+  }
+  return [bytes] { return parse(*bytes); };
+}
+
+}  // namespace motley

@@ -1,0 +1,185 @@
+#include "fabric/frame.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "base/random.h"
+
+namespace motley {
+namespace {
+
+Message message_of(std::size_t size, std::int64_t tag = 7) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<std::byte>(i * 31 + static_cast<std::size_t>(tag));
+  }
+  return {3, Channel::kAllReduce, {tag, -1, 1LL << 40}, Payload::copy_of(std::span(bytes))};
+}
+
+void append(std::vector<std::byte>& stream, FrameKind kind, const Message& message) {
+  const FrameHead head = encode_head(kind, message);
+  stream.insert(stream.end(), head.begin(), head.end());
+  const auto bytes = message.payload.bytes();
+  stream.insert(stream.end(), bytes.begin(), bytes.end());
+}
+
+// Feeds a stream in pieces of the sizes that `piece` draws; stops at the first error.
+template <class Piece>
+Status feed(FrameReader& reader, std::span<const std::byte> stream, Piece piece,
+            const FrameReader::Sink& sink) {
+  while (!stream.empty()) {
+    std::size_t want = std::min<std::size_t>(piece(), stream.size());
+    std::size_t got = 0;
+    for (auto room : reader.space()) {
+      const std::size_t count = std::min(want - got, room.size());
+      if (count > 0) {
+        std::memcpy(room.data(), stream.data() + got, count);
+      }
+      got += count;
+    }
+    stream = stream.subspan(got);
+    if (Status status = reader.filled(got, sink); !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+std::vector<Frame> read_all(std::span<const std::byte> stream, std::size_t piece, Status* status) {
+  std::vector<Frame> frames;
+  FrameReader reader(kDefaultPayloadLimit);
+  *status = feed(
+      reader, stream, [&] { return piece; },
+      [&](Frame frame) -> Status {
+        frames.push_back(std::move(frame));
+        return {};
+      });
+  return frames;
+}
+
+RC_GTEST_PROP(FrameReader, GivesBackWhatWasWrittenHoweverItIsCut, ()) {
+  const auto sizes = *rc::gen::container<std::vector<std::size_t>>(rc::gen::oneOf(
+      rc::gen::inRange<std::size_t>(0, 300), rc::gen::inRange<std::size_t>(60'000, 200'000)));
+  const auto piece = *rc::gen::oneOf(rc::gen::inRange<std::size_t>(1, 200),
+                                     rc::gen::inRange<std::size_t>(1'000, 300'000));
+  std::vector<std::byte> stream;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    append(stream, FrameKind::kMessage, message_of(sizes[i], static_cast<std::int64_t>(i)));
+  }
+  Status status;
+  const auto frames = read_all(stream, piece, &status);
+  RC_ASSERT(status.has_value());
+  RC_ASSERT(frames.size() == sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Message expected = message_of(sizes[i], static_cast<std::int64_t>(i));
+    const Message& got = frames[i].message;
+    RC_ASSERT(got.from == expected.from && got.channel == expected.channel);
+    RC_ASSERT(got.header == expected.header);
+    RC_ASSERT(std::equal(got.payload.bytes().begin(), got.payload.bytes().end(),
+                         expected.payload.bytes().begin(), expected.payload.bytes().end()));
+  }
+}
+
+std::string error_of(std::span<const std::byte> stream) {
+  Status status;
+  read_all(stream, 1000, &status);
+  return status ? "" : status.error().message;
+}
+
+TEST(FrameReader, RefusesWhatIsNotAFrame) {
+  std::vector<std::byte> noise(200, std::byte{'G'});
+  EXPECT_EQ(error_of(noise), "not a motley frame");
+}
+
+TEST(FrameReader, RefusesEveryDamagedHead) {
+  std::vector<std::byte> good;
+  append(good, FrameKind::kMessage, message_of(10));
+  for (std::size_t i = 0; i < kFrameBytes; ++i) {
+    for (int bit = 0; bit < 8; ++bit) {
+      auto bad = good;
+      bad[i] ^= static_cast<std::byte>(1 << bit);
+      EXPECT_NE(error_of(bad), "") << "byte " << i << " bit " << bit;
+    }
+  }
+}
+
+TEST(FrameReader, ChecksTheSizeBeforeAllocating) {
+  // A head alone that claims a payload of 2^60 bytes: allocating that would throw.
+  Message huge;
+  huge.payload = Payload::phantom(std::size_t{1} << 60);
+  const FrameHead head = encode_head(FrameKind::kMessage, huge);
+  EXPECT_EQ(error_of(head), "frame of 1152921504606846976 bytes, the limit is 1073741824");
+}
+
+TEST(FrameReader, KnowsWhenAFrameIsCutShort) {
+  std::vector<std::byte> stream;
+  append(stream, FrameKind::kMessage, message_of(100'000));
+  for (std::size_t length : {std::size_t{1}, kFrameBytes - 1, kFrameBytes, stream.size() - 1}) {
+    FrameReader reader(kDefaultPayloadLimit);
+    ASSERT_TRUE(feed(
+        reader, std::span(stream).first(length), [] { return std::size_t{777}; },
+        [](Frame) -> Status { return {}; }));
+    EXPECT_TRUE(reader.in_frame()) << length;
+  }
+}
+
+TEST(FrameReader, StopsWhenTheSinkRefuses) {
+  std::vector<std::byte> stream;
+  append(stream, FrameKind::kMessage, message_of(10));
+  append(stream, FrameKind::kMessage, message_of(10));
+  int seen = 0;
+  FrameReader reader(kDefaultPayloadLimit);
+  const Status status = feed(
+      reader, stream, [] { return std::size_t{10'000}; },
+      [&](Frame) -> Status {
+        ++seen;
+        return fail("no more");
+      });
+  EXPECT_FALSE(status);
+  EXPECT_EQ(seen, 1);
+}
+
+// Random and mutated streams: an error or frames, never a crash, never more than was sent.
+TEST(FrameReader, SurvivesThousandsOfMutations) {
+  Random random(42);
+  std::vector<std::byte> good;
+  append(good, FrameKind::kHello, message_of(32));
+  append(good, FrameKind::kMessage, message_of(0));
+  append(good, FrameKind::kMessage, message_of(5'000));
+  append(good, FrameKind::kBye, message_of(0));
+  int errors = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    auto stream = good;
+    for (std::uint64_t change = random.below(4) + 1; change > 0; --change) {
+      const auto at = static_cast<std::size_t>(random.below(stream.size()));
+      switch (random.below(3)) {
+        case 0:
+          stream[at] = static_cast<std::byte>(random.below(256));
+          break;
+        case 1:
+          stream.erase(stream.begin() + static_cast<std::ptrdiff_t>(at));
+          break;
+        default:
+          stream.insert(stream.begin() + static_cast<std::ptrdiff_t>(at),
+                        static_cast<std::byte>(random.below(256)));
+      }
+    }
+    std::size_t received = 0;
+    FrameReader reader(kDefaultPayloadLimit);
+    const Status status = feed(
+        reader, stream, [&] { return static_cast<std::size_t>(random.below(3'000) + 1); },
+        [&](Frame frame) -> Status {
+          received += kFrameBytes + frame.message.payload.size();
+          return {};
+        });
+    EXPECT_LE(received, stream.size());
+    errors += status ? 0 : 1;
+  }
+  EXPECT_GT(errors, 500);  // the mutations do reach the heads
+}
+
+}  // namespace
+}  // namespace motley

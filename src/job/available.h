@@ -1,0 +1,54 @@
+// The names a job can choose from, and which of them this version has. A method that arrives turns
+// its `false` here, adds its keys to keys.cc and leaves kReservedKeys.
+#pragma once
+
+#include <string_view>
+
+namespace motley {
+
+struct Choice {
+  std::string_view name;
+  bool available = true;
+  std::string_view summary = {};  // one line for `motley strategies`
+};
+
+inline constexpr Choice kModelKinds[] = {
+    {"svm"}, {"mlp"}, {"cnn"}, {"resnet20"}, {"torchscript"}, {"phantom"},
+};
+inline constexpr Choice kDataKinds[] = {{"idx"}, {"cifar10"}, {"libsvm"}, {"synthetic"}};
+inline constexpr Choice kOptimizers[] = {{"sgd"}, {"adam"}};
+inline constexpr Choice kSlowdownKinds[] = {{"random"}};
+
+inline constexpr Choice kSyncMethods[] = {
+    {"all_reduce", true, "every step sums over all workers and goes at the pace of the slowest"},
+    {"partial_reduce", false},
+    {"hop", false},
+    {"ad_psgd", false},
+    {"ps_bsp", false},
+    {"ps_asp", false},
+    {"ps_ssp", false},
+    {"adsp", false},
+    {"ashl", false},
+    {"local_sgd", false},
+};
+inline constexpr Choice kAllocations[] = {
+    {"equal", true, "every worker computes as many samples as the others"},
+    {"static", false},
+    {"adaptive", false},
+    {"dynamic", false},
+};
+inline constexpr Choice kCodecs[] = {
+    {"none", true, "numbers travel as 32-bit floats"},
+    {"fp16", false},
+    {"bf16", false},
+    {"int8", false},
+    {"topk", false},
+};
+
+// Keys and tables of the methods that are not available: refused by name, not as misspelt.
+inline constexpr std::string_view kReservedKeys[] = {
+    "strategy.shares", "strategy.partial_reduce", "strategy.hop",       "strategy.ps",
+    "strategy.adsp",   "strategy.ashl",           "strategy.local_sgd", "strategy.topk",
+};
+
+}  // namespace motley

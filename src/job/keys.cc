@@ -1,0 +1,199 @@
+#include "job/keys.h"
+
+#include <algorithm>
+
+#include "job/suggest.h"
+
+namespace motley {
+namespace {
+
+// at<Job, &Job::train, &TrainSpec::batch>(job) is job.train.batch: a fold over `.*`.
+template <class Record, auto... Members>
+auto& at(Record& record) {
+  return (record.*....*Members);
+}
+template <auto... Members>
+constexpr auto job = &at<Job, Members...>;
+template <auto Member>
+constexpr auto slowdown = &at<RandomSlowdown, Member>;
+template <auto Member>
+constexpr auto event = &at<SpeedEvent, Member>;
+
+// Bounds of counts and times keep products of two (steps * batch, samples * epochs) inside 64 bits,
+// and moments of a run well below Node::kForever.
+constexpr Range kSize{1, 1e9};
+constexpr Range kCount{0, 1e9};
+constexpr Range kSeconds{0, 1e6};
+constexpr Range kSpeed{1e-6, 1e6};
+constexpr Range kAtLeast0{0};
+constexpr Range kAbove0{.min = 0, .above_min = true};
+
+constexpr Belongs kTorchscript{[](const Job& j) { return j.model.kind == "torchscript"; },
+                               "model.kind = \"torchscript\"", true};
+constexpr Belongs kPhantom{[](const Job& j) { return j.phantom(); }, "model.kind = \"phantom\"",
+                           true};
+constexpr Belongs kFiles{[](const Job& j) { return j.data.kind != "synthetic"; },
+                         "data.kind = \"idx\", \"cifar10\" or \"libsvm\"", true};
+constexpr Belongs kLibsvm{[](const Job& j) { return j.data.kind == "libsvm"; },
+                          "data.kind = \"libsvm\""};
+constexpr Belongs kHoldout{
+    [](const Job& j) { return j.data.kind == "libsvm" && j.data.test_path.empty(); },
+    "data.kind = \"libsvm\" without data.test_path"};
+constexpr Belongs kSynthetic{[](const Job& j) { return j.data.kind == "synthetic"; },
+                             "data.kind = \"synthetic\""};
+constexpr Belongs kEvaluated{[](const Job& j) { return !j.phantom(); },
+                             "models that compute, which a phantom does not"};
+constexpr Belongs kSgd{[](const Job& j) { return j.train.optimizer == "sgd"; },
+                       "train.optimizer = \"sgd\""};
+
+constexpr Key<Job> kJobKeys[] = {
+    {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
+    {"seed", job<&Job::seed>, kAtLeast0, "one seed, one run: every random number follows from it"},
+
+    {"model.kind", job<&Job::model, &ModelSpec::kind>, OneOf{"a kind of model", kModelKinds},
+     "what is trained"},
+    {"model.path", job<&Job::model, &ModelSpec::path>, AnyPath{},
+     "a module saved by `torch.jit.save`", kTorchscript},
+    {"model.parameters", job<&Job::model, &ModelSpec::parameters>, Range{1, 1e12},
+     "size of a model without arithmetic, in floats (simulate)", kPhantom},
+
+    {"data.kind", job<&Job::data, &DataSpec::kind>, OneOf{"a kind of data", kDataKinds},
+     "what it is trained on"},
+    {"data.path", job<&Job::data, &DataSpec::path>, AnyPath{},
+     "`idx`, `cifar10`: a folder; `libsvm`: a file", kFiles},
+    {"data.test_path", job<&Job::data, &DataSpec::test_path>, AnyPath{}, "a file to test with",
+     kLibsvm},
+    {"data.holdout", job<&Job::data, &DataSpec::holdout>, Range{0, 0.9, true},
+     "part of the samples kept for testing", kHoldout},
+    {"data.samples", job<&Job::data, &DataSpec::samples>, kSize, "samples to train with",
+     kSynthetic},
+    {"data.test_samples", job<&Job::data, &DataSpec::test_samples>, kSize, "samples to test with",
+     kSynthetic},
+    {"data.features", job<&Job::data, &DataSpec::features>, Range{1, 1e7}, "numbers in a sample",
+     kSynthetic},
+    {"data.classes", job<&Job::data, &DataSpec::classes>, Range{2, 1e6}, "classes of samples",
+     kSynthetic},
+
+    {"train.batch", job<&Job::train, &TrainSpec::batch>, kSize,
+     "samples in one step of the whole cluster"},
+    {"train.epochs", job<&Job::train, &TrainSpec::epochs>, kSize,
+     "passes over the data; 1 when `train.steps` is not given either"},
+    {"train.steps", job<&Job::train, &TrainSpec::steps>, kSize,
+     "steps of `train.batch` samples; the limit reached first ends the run"},
+    {"train.target_accuracy", job<&Job::train, &TrainSpec::target_accuracy>, Range{0, 1, true},
+     "ends the run when an evaluation reaches it", kEvaluated},
+    {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
+     "steps between evaluations; 0 = only at the end"},
+    {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>, OneOf{"an optimizer", kOptimizers},
+     "how a gradient changes the model"},
+    {"train.lr", job<&Job::train, &TrainSpec::lr>, kAbove0, "learning rate"},
+    {"train.momentum", job<&Job::train, &TrainSpec::momentum>, Range{0, 1}, "of the optimizer",
+     kSgd},
+    {"train.weight_decay", job<&Job::train, &TrainSpec::weight_decay>, kAtLeast0,
+     "pull of every parameter towards 0"},
+
+    {"strategy.sync", job<&Job::strategy, &StrategySpec::sync>, OneOf{"a strategy", kSyncMethods},
+     "with whom a worker averages, and when"},
+    {"strategy.allocation", job<&Job::strategy, &StrategySpec::allocation>,
+     OneOf{"an allocation", kAllocations}, "how much each worker computes"},
+    {"strategy.codec", job<&Job::strategy, &StrategySpec::codec>, OneOf{"a codec", kCodecs},
+     "in what form numbers travel"},
+
+    {"cluster.workers", job<&Job::cluster, &ClusterSpec::workers>, Range{1, 65536},
+     "how many there are"},
+    {"cluster.unit", job<&Job::cluster, &ClusterSpec::unit>, kSeconds,
+     "seconds for one sample at speed 1; 0 = run free (train only)"},
+    {"cluster.overhead", job<&Job::cluster, &ClusterSpec::overhead>, kSeconds,
+     "seconds a step costs whatever its size"},
+    {"cluster.speeds", job<&Job::cluster, &ClusterSpec::speeds>, PerWorker{kSpeed, 1, false},
+     "2 computes a sample in half the time of 1"},
+    {"cluster.latency", job<&Job::cluster, &ClusterSpec::latency>, kSeconds,
+     "seconds from worker to worker (simulate)"},
+    {"cluster.bandwidth", job<&Job::cluster, &ClusterSpec::bandwidth>,
+     PerWorker{{1, 1e15}, 1.25e9, true}, "bytes per second of every worker's link (simulate)"},
+    {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},
+     "a worker silent for so many seconds is lost (train)"},
+    {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
+     "threads one worker computes with (train)"},
+    {"cluster.slowdown", job<&Job::cluster, &ClusterSpec::slowdowns>, Tables{},
+     "any number of disturbances"},
+    {"cluster.event", job<&Job::cluster, &ClusterSpec::events>, Tables{},
+     "at a time of the run, a worker changes"},
+};
+
+constexpr Key<RandomSlowdown> kSlowdownKeys[] = {
+    {"kind", {}, OneOf{"a kind of slowdown", kSlowdownKinds}, "any step of any worker may be slow"},
+    {"probability", slowdown<&RandomSlowdown::probability>, Range{0, 1}, "of a step being slow"},
+    {"factor", slowdown<&RandomSlowdown::factor>, Range{1e-6, 1e6},
+     "such a step takes so many times as long"},
+};
+
+constexpr Key<SpeedEvent> kEventKeys[] = {
+    {"at", event<&SpeedEvent::at>, Range{0, 1e12}, "seconds since the run began"},
+    {"worker", event<&SpeedEvent::worker>, Range{0, 65535}, "its rank, counted from 0"},
+    {"speed", event<&SpeedEvent::speed>, kSpeed, "its speed from then on"},
+};
+
+}  // namespace
+
+template <>
+std::span<const Key<Job>> keys() {
+  return kJobKeys;
+}
+template <>
+std::span<const Key<RandomSlowdown>> keys() {
+  return kSlowdownKeys;
+}
+template <>
+std::span<const Key<SpeedEvent>> keys() {
+  return kEventKeys;
+}
+
+std::string_view section_of(std::string_view name) {
+  const auto dot = name.rfind('.');
+  return dot == name.npos ? std::string_view{} : name.substr(0, dot);
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+bool is_section(std::string_view name) {
+  return std::ranges::any_of(keys<Job>(),
+                             [&](const Key<Job>& key) { return section_of(key.name) == name; });
+}
+
+std::string_view nearest_key(std::string_view name) {
+  std::vector<std::string_view> all;
+  for (const Key<Job>& key : keys<Job>()) {
+    const std::string_view section = section_of(key.name);
+    if (!section.empty() && std::ranges::find(all, section) == all.end()) {
+      all.push_back(section);
+    }
+    all.push_back(key.name);
+  }
+  // A slip in the word itself, then the right word in the wrong section, then a slip in the
+  // section.
+  std::vector<std::string_view> neighbours;
+  std::ranges::copy_if(all, std::back_inserter(neighbours), [&](std::string_view candidate) {
+    return section_of(candidate) == section_of(name);
+  });
+  if (!neighbours.empty()) {
+    std::vector<std::string_view> words;
+    std::ranges::transform(neighbours, std::back_inserter(words), last_part);
+    const std::string_view word = nearest(last_part(name), words);
+    if (const auto found = std::ranges::find(words, word); found != words.end()) {
+      return neighbours[static_cast<std::size_t>(found - words.begin())];
+    }
+  }
+  if (const auto same = std::ranges::find(all, last_part(name), last_part); same != all.end()) {
+    return *same;
+  }
+  return neighbours.empty() ? nearest(name, all) : "";
+}
+
+Job default_job() {
+  Job job;
+  job.cluster.workers = 4;
+  return job;
+}
+
+}  // namespace motley

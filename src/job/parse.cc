@@ -1,0 +1,230 @@
+#include "job/parse.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <set>
+
+#include "job/document.h"
+#include "job/keys.h"
+#include "job/value.h"
+
+namespace motley {
+namespace {
+
+constexpr std::string_view kVariant = "variant";
+constexpr std::size_t kMaxVariants = 1000;
+
+tl::unexpected<Error> at(const Entry& entry, const toml::node& value, std::string_view message) {
+  return tl::unexpected(Document::error(entry, value, message));
+}
+
+bool is_reserved(std::string_view path) {
+  return std::ranges::any_of(kReservedKeys, [&](std::string_view reserved) {
+    return path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '.');
+  });
+}
+
+Status assign(Job& job, const Entry& entry) {
+  if (const Key<Job>* key = find_key<Job>(entry.path)) {
+    const Stored stored = store(job, *key, *entry.value, entry.path);
+    if (!stored) {
+      return at(entry, *stored.error().value, stored.error().message);
+    }
+    return {};
+  }
+  if (is_reserved(entry.path)) {
+    return at(entry, *entry.value, entry.path + " is not available in this version");
+  }
+  if (is_section(entry.path)) {
+    return at(entry, *entry.value, wrong_type(entry.path, *entry.value, "a table"));
+  }
+  return at(entry, *entry.value, unknown_key(entry.path, nearest_key(entry.path)));
+}
+
+// One number per worker in every list of them.
+Status fill_lists(Job& job, const Document& document) {
+  const auto workers = static_cast<std::size_t>(job.cluster.workers);
+  for (const Key<Job>& key : keys<Job>()) {
+    const auto* rule = std::get_if<PerWorker>(&key.rule);
+    if (!rule) {
+      continue;
+    }
+    auto& list = std::get<std::vector<double>& (*)(Job&)>(key.place)(job);
+    const Entry* entry = document.find(key.name);
+    if (!entry) {
+      list.assign(workers, rule->otherwise);
+    } else if (!entry->value->is_array()) {
+      list.assign(workers, list.at(0));
+    } else if (list.size() != workers) {
+      return at(*entry, *entry->value,
+                fmt::format("{} has {} entries, but cluster.workers is {}", key.name, list.size(),
+                            workers));
+    }
+  }
+  return {};
+}
+
+// Keys of one kind of model, data or optimizer: given with no other, and given where needed.
+Status check_belongings(const Job& job, const Document& document) {
+  for (const Key<Job>& key : keys<Job>()) {
+    const Entry* entry = document.find(key.name);
+    if (entry && !key.applies(job)) {
+      return at(*entry, *entry->value, fmt::format("{} is only for {}", key.name, key.belongs.to));
+    }
+    if (!entry && key.belongs.needed && key.applies(job)) {
+      const std::string kind = fmt::format("{}.kind", section_of(key.name));
+      return tl::unexpected(document.error_at(
+          {kind}, fmt::format("{} is missing, and needed for {}", key.name, key.belongs.to)));
+    }
+  }
+  return {};
+}
+
+Status check_sizes(const Job& job, const Document& document) {
+  if (job.train.batch < job.cluster.workers) {
+    return tl::unexpected(document.error_at(
+        {"train.batch", "cluster.workers"},
+        fmt::format("train.batch is {}, but cluster.workers is {}: every worker needs a sample in "
+                    "every step",
+                    job.train.batch, job.cluster.workers)));
+  }
+  if (job.phantom() && job.data.kind != "synthetic") {
+    return tl::unexpected(
+        document.error_at({"data.kind", "model.kind"},
+                          fmt::format("model.kind = \"phantom\" needs data.kind = \"synthetic\", "
+                                      "not \"{}\"",
+                                      job.data.kind)));
+  }
+  return {};
+}
+
+Status check_events(const Job& job, const Document& document) {
+  const std::vector<SpeedEvent>& events = job.cluster.events;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].worker >= job.cluster.workers) {
+      const Entry& entry = *document.find("cluster.event");
+      const toml::node& event = *entry.value->as_array()->get(i);
+      return at(entry, *event.as_table()->get("worker"),
+                fmt::format("cluster.event[{}].worker is {}, but cluster.workers is {} and ranks "
+                            "count from 0",
+                            i, events[i].worker, job.cluster.workers));
+    }
+  }
+  return {};
+}
+
+Status check_mode(const Job& job, const Document& document, Mode mode) {
+  if (mode == Mode::kTrain && job.phantom()) {
+    return tl::unexpected(document.error_at(
+        {"model.kind"}, "model.kind = \"phantom\" is simulate only: it has no arithmetic"));
+  }
+  if (mode == Mode::kSimulate && !job.cluster.paced()) {
+    return tl::unexpected(document.error_at(
+        {"cluster.unit", "cluster.overhead", "cluster.workers"},
+        "simulate needs cluster.unit above 0: the seconds that one sample takes at speed 1"));
+  }
+  return {};
+}
+
+Result<Job> resolve(const Document& document, Mode mode) {
+  Job job = default_job();
+  for (const Entry* entry : document.entries()) {
+    if (Status status = assign(job, *entry); !status) {
+      return tl::unexpected(status.error());
+    }
+  }
+  if (!job.train.epochs && !job.train.steps) {
+    job.train.epochs = 1;
+  }
+  Status status = fill_lists(job, document);
+  status = status ? check_belongings(job, document) : status;
+  status = status ? check_sizes(job, document) : status;
+  status = status ? check_events(job, document) : status;
+  status = status ? check_mode(job, document, mode) : status;
+  if (!status) {
+    return tl::unexpected(status.error());
+  }
+  std::ranges::stable_sort(job.cluster.events, {}, &SpeedEvent::at);
+  return job;
+}
+
+Status check_variant(const Document& document, const Entry& variants, const toml::node& node,
+                     std::set<std::string>& names) {
+  const toml::table* table = node.as_table();
+  if (!table) {
+    return at(variants, node, wrong_type("a variant", node, "a table"));
+  }
+  const auto* name = table->get_as<std::string>("name");
+  if (!name) {
+    return at(variants, node, "a variant needs a name, which is a string");
+  }
+  // Its name is that of a run, under the same rule; the job checked is otherwise this one changed.
+  if (auto job = resolve(document.with(*table, *variants.source), Mode::kConfig); !job) {
+    return tl::unexpected(job.error());
+  }
+  if (!names.insert(name->get()).second) {
+    return at(variants, *name, fmt::format("two variants have the name \"{}\"", name->get()));
+  }
+  return {};
+}
+
+Status check_variants(const Document& document, const Entry& variants) {
+  const toml::array* list = variants.value->as_array();
+  if (!list) {
+    return at(variants, *variants.value,
+              wrong_type(kVariant, *variants.value, "a list of tables, [[variant]]"));
+  }
+  if (list->size() > kMaxVariants) {
+    return at(
+        variants, *variants.value,
+        fmt::format("variant has {} entries, but may have {} at most", list->size(), kMaxVariants));
+  }
+  std::set<std::string> names;
+  for (const toml::node& variant : *list) {
+    if (Status status = check_variant(document, variants, variant, names); !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+}  // namespace
+
+Result<Job> parse_job(std::string_view text, const std::string& file_name,
+                      std::span<const std::string> overrides, Mode mode) {
+  Result<Document> document = Document::parse(text, file_name, overrides);
+  if (!document) {
+    return tl::unexpected(document.error());
+  }
+  const std::optional<Entry> variants = document->extract(kVariant);
+  Result<Job> job = resolve(*document, mode);
+  if (job && variants) {
+    if (Status status = check_variants(*document, *variants); !status) {
+      return tl::unexpected(status.error());
+    }
+  }
+  return job;
+}
+
+Result<Job> load_job(const std::string& path, std::span<const std::string> overrides, Mode mode) {
+  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
+  if (!file) {
+    return fail("{}: cannot be opened: {}", path, std::strerror(errno));
+  }
+  // One byte more than allowed, so that parse_job sees that it is too much.
+  std::string text(Document::kMaxBytes + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get())) {
+    return fail("{}: cannot be read: {}", path, std::strerror(errno));
+  }
+  return parse_job(text, path, overrides, mode);
+}
+
+}  // namespace motley

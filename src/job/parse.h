@@ -1,0 +1,35 @@
+// From a job file to a Job: every default filled in, every value checked.
+//
+//   auto job = load_job("job.toml", overrides, Mode::kSimulate);
+//   if (!job) { print(job.error().message); exit(2); }
+//
+// A failure is one line: where, what is wrong, what would be right. It is the first problem found:
+//   job.toml:12: cluster.speeds has 3 entries, but cluster.workers is 4
+//   --set train.bach=3: unknown key "train.bach"; did you mean "train.batch"?
+//
+// What keys there are is in job/keys.cc. Each [[variant]] is checked as a job of its own: its keys
+// applied to this one.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "job/job.h"
+
+namespace motley {
+
+// What the job is for: some jobs make sense in one mode only.
+enum class Mode { kTrain, kSimulate, kConfig };
+
+// `file_name` is for messages alone. Overrides are `dotted.key=value`, the last of a key wins; the
+// value is TOML, or else taken as a string as it stands. Linear in the length of the text, which
+// may be 1 MiB at most.
+Result<Job> parse_job(std::string_view text, const std::string& file_name,
+                      std::span<const std::string> overrides, Mode mode);
+
+// The same from a file.
+Result<Job> load_job(const std::string& path, std::span<const std::string> overrides, Mode mode);
+
+}  // namespace motley

@@ -1,0 +1,461 @@
+#include "job/parse.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace motley {
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+Result<Job> parse(std::string_view text, const Overrides& overrides = {},
+                  Mode mode = Mode::kConfig) {
+  return parse_job(text, "job.toml", overrides, mode);
+}
+
+Job good(std::string_view text, const Overrides& overrides = {}, Mode mode = Mode::kConfig) {
+  const auto job = parse(text, overrides, mode);
+  EXPECT_TRUE(job) << job.error().message;
+  return job.value_or(Job{});
+}
+
+// The message of a job that must be refused.
+std::string error_of(std::string_view text, const Overrides& overrides = {},
+                     Mode mode = Mode::kConfig) {
+  const auto job = parse(text, overrides, mode);
+  return job ? "accepted" : job.error().message;
+}
+
+constexpr std::string_view kFull = R"(
+name = "fashion"
+seed = 3
+[model]
+kind = "torchscript"
+path = "net.pt"
+[data]
+kind = "idx"
+path = "/usr/share/datasets/fashion-mnist"
+[train]
+batch = 128
+epochs = 2
+steps = 500
+target_accuracy = 0.85
+eval_every = 10
+optimizer = "sgd"
+lr = 0.1
+momentum = 0.5
+weight_decay = 1e-4
+[strategy]
+sync = "all_reduce"
+allocation = "equal"
+codec = "none"
+[cluster]
+workers = 3
+unit = 0.0005
+overhead = 0.001
+speeds = [1, 2, 0.25]
+latency = 1e-3
+bandwidth = [1e9, 2e9, 3e9]
+heartbeat = 2.5
+threads = 2
+[[cluster.slowdown]]
+kind = "random"
+probability = 0.25
+factor = 6
+[[cluster.event]]
+at = 10.0
+worker = 2
+speed = 0.5
+[[cluster.event]]
+at = 5
+worker = 0
+speed = 2
+)";
+
+TEST(ParseJob, ReadsEveryKey) {
+  const Job job = good(kFull);
+  EXPECT_EQ(job.name, "fashion");
+  EXPECT_EQ(job.seed, 3U);
+  EXPECT_EQ(job.model.kind, "torchscript");
+  EXPECT_EQ(job.model.path, "net.pt");
+  EXPECT_EQ(job.data.kind, "idx");
+  EXPECT_EQ(job.data.path, "/usr/share/datasets/fashion-mnist");
+  EXPECT_EQ(job.train.batch, 128);
+  EXPECT_EQ(job.train.epochs, 2);
+  EXPECT_EQ(job.train.steps, 500);
+  EXPECT_EQ(job.train.target_accuracy, 0.85);
+  EXPECT_EQ(job.train.eval_every, 10);
+  EXPECT_EQ(job.train.lr, 0.1);
+  EXPECT_EQ(job.train.momentum, 0.5);
+  EXPECT_EQ(job.train.weight_decay, 1e-4);
+  EXPECT_EQ(job.cluster.workers, 3);
+  EXPECT_EQ(job.cluster.unit, 0.0005);
+  EXPECT_EQ(job.cluster.overhead, 0.001);
+  EXPECT_EQ(job.cluster.speeds, (std::vector{1.0, 2.0, 0.25}));
+  EXPECT_EQ(job.cluster.latency, 1e-3);
+  EXPECT_EQ(job.cluster.bandwidth, (std::vector{1e9, 2e9, 3e9}));
+  EXPECT_EQ(job.cluster.heartbeat, 2.5);
+  EXPECT_EQ(job.cluster.threads, 2);
+  ASSERT_EQ(job.cluster.slowdowns.size(), 1U);
+  EXPECT_EQ(job.cluster.slowdowns[0].probability, 0.25);
+  EXPECT_EQ(job.cluster.slowdowns[0].factor, 6);
+  ASSERT_EQ(job.cluster.events.size(), 2U);
+  EXPECT_EQ(job.cluster.events[0].at, 5) << "events are in order of time";
+  EXPECT_EQ(job.cluster.events[0].speed, 2);
+  EXPECT_EQ(job.cluster.events[1].worker, 2);
+}
+
+TEST(ParseJob, FillsInDefaults) {
+  const Job job = good("");
+  EXPECT_EQ(job.name, "job");
+  EXPECT_EQ(job.cluster.workers, 4);
+  EXPECT_EQ(job.cluster.speeds, std::vector<double>(4, 1.0));
+  EXPECT_EQ(job.cluster.bandwidth, std::vector<double>(4, 1.25e9));
+  EXPECT_EQ(job.train.epochs, 1);
+  EXPECT_FALSE(job.train.steps);
+  EXPECT_FALSE(good("train.steps = 5").train.epochs);
+}
+
+TEST(ParseJob, OneBandwidthIsForAllWorkers) {
+  EXPECT_EQ(good("cluster = {workers = 2, bandwidth = 5e8}").cluster.bandwidth,
+            (std::vector{5e8, 5e8}));
+}
+
+TEST(ParseJob, SyntaxErrorsHaveTheirLine) {
+  EXPECT_EQ(
+      error_of("name = \"a\"\n\n[train\nbatch = 3"),
+      "job.toml:3: not valid TOML: error while parsing table header: expected ']', saw '\\n'");
+  EXPECT_TRUE(error_of("name = 'a'\nname = 'b'").starts_with("job.toml:2: not valid TOML: "));
+}
+
+TEST(ParseJob, UnknownKeysAreNamedWithTheNearest) {
+  EXPECT_EQ(error_of("[train]\nepochs = 1\nbach = 3"),
+            "job.toml:3: unknown key \"train.bach\"; did you mean \"train.batch\"?");
+  EXPECT_EQ(error_of("\n[trian]\nbatch = 3"),
+            "job.toml:2: unknown key \"trian\"; did you mean \"train\"?");
+  EXPECT_EQ(error_of("workers = 3"),
+            "job.toml:1: unknown key \"workers\"; did you mean \"cluster.workers\"?");
+  EXPECT_EQ(error_of("[train]\ndropout = 0.5"), "job.toml:2: unknown key \"train.dropout\"");
+  EXPECT_EQ(error_of("'train.batch' = 3"),
+            "job.toml:1: unknown key \"'train.batch'\"; did you mean \"train.batch\"?");
+  EXPECT_EQ(error_of("[[cluster.event]]\nat = 1\nworker = 0\nsped = 3"),
+            "job.toml:4: unknown key \"cluster.event[0].sped\"; did you mean \"speed\"?");
+}
+
+TEST(ParseJob, TheFirstErrorOfTheFileIsReported) {
+  EXPECT_EQ(error_of("[train]\nzzz = 1\naaa = 2"), "job.toml:2: unknown key \"train.zzz\"");
+}
+
+TEST(ParseJob, WrongTypes) {
+  EXPECT_EQ(error_of("[train]\nbatch = \"many\""),
+            "job.toml:2: train.batch is a string, but should be an integer");
+  EXPECT_EQ(error_of("[train]\nbatch = 256.0"),
+            "job.toml:2: train.batch is a float, but should be an integer");
+  EXPECT_EQ(error_of("[train]\nlr = true"),
+            "job.toml:2: train.lr is a boolean, but should be a number");
+  EXPECT_EQ(error_of("name = 3"), "job.toml:1: name is an integer, but should be a string");
+  EXPECT_EQ(error_of("name = 1979-05-27"),
+            "job.toml:1: name is a date or time, but should be a string");
+  EXPECT_EQ(error_of("train = [1]"), "job.toml:1: train is an array, but should be a table");
+  EXPECT_EQ(error_of("[train.batch]\nx = 1"),
+            "job.toml:1: train.batch is a table, but should be an integer");
+  EXPECT_EQ(error_of("[cluster]\nspeeds = 1"),
+            "job.toml:2: cluster.speeds is an integer, but should be an array of numbers, one per "
+            "worker");
+  EXPECT_EQ(error_of("[cluster]\nspeeds = [1,\n 1,\n 'fast', 1]"),
+            "job.toml:4: cluster.speeds[2] is a string, but should be a number");
+  EXPECT_EQ(error_of("[cluster]\nbandwidth = 'high'"),
+            "job.toml:2: cluster.bandwidth is a string, but should be a number, or an array of "
+            "numbers, one per worker");
+  EXPECT_EQ(error_of("[cluster.event]\nat = 1"),
+            "job.toml:1: cluster.event is a table, but should be a list of tables, "
+            "[[cluster.event]]");
+  EXPECT_EQ(error_of("cluster.event = [1]"),
+            "job.toml:1: cluster.event[0] is an integer, but should be a table");
+}
+
+TEST(ParseJob, ValuesOutOfRange) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"train.batch = 0", "train.batch is 0, but must be from 1 to 1000000000"},
+      {"train.batch = -5", "train.batch is -5, but must be from 1 to 1000000000"},
+      {"train.batch = 9223372036854775807",
+       "train.batch is 9223372036854775807, but must be from 1 to 1000000000"},
+      {"train.epochs = 0", "train.epochs is 0, but must be from 1 to 1000000000"},
+      {"train.steps = 0", "train.steps is 0, but must be from 1 to 1000000000"},
+      {"train.eval_every = -1", "train.eval_every is -1, but must be from 0 to 1000000000"},
+      {"train.lr = 0", "train.lr is 0, but must be above 0"},
+      {"train.lr = inf", "train.lr is inf, but must be above 0"},
+      {"train.lr = nan", "train.lr is nan, but must be above 0"},
+      {"train.momentum = 1.5", "train.momentum is 1.5, but must be from 0 to 1"},
+      {"train.weight_decay = -1", "train.weight_decay is -1, but must be at least 0"},
+      {"train.target_accuracy = 0",
+       "train.target_accuracy is 0, but must be above 0 and at most 1"},
+      {"train.target_accuracy = 85",
+       "train.target_accuracy is 85, but must be above 0 and at most 1"},
+      {"seed = -1", "seed is -1, but must be at least 0"},
+      {"data.samples = 0", "data.samples is 0, but must be from 1 to 1000000000"},
+      {"cluster.workers = 0", "cluster.workers is 0, but must be from 1 to 65536"},
+      {"cluster.workers = 65537", "cluster.workers is 65537, but must be from 1 to 65536"},
+      {"cluster.unit = -0.1", "cluster.unit is -0.1, but must be from 0 to 1000000"},
+      {"cluster.speeds = [1, 0, 1, 1]",
+       "cluster.speeds[1] is 0, but must be from 1e-06 to 1000000"},
+      {"cluster.latency = -1", "cluster.latency is -1, but must be from 0 to 1000000"},
+      {"cluster.bandwidth = 0", "cluster.bandwidth is 0, but must be from 1 to 1000000000000000"},
+      {"cluster.heartbeat = 0", "cluster.heartbeat is 0, but must be above 0 and at most 1000000"},
+      {"cluster.threads = 0", "cluster.threads is 0, but must be from 1 to 1024"},
+      {"cluster.slowdown = [{kind = 'random', probability = 1.5, factor = 2}]",
+       "cluster.slowdown[0].probability is 1.5, but must be from 0 to 1"},
+      {"cluster.slowdown = [{kind = 'random', probability = 1, factor = 0}]",
+       "cluster.slowdown[0].factor is 0, but must be from 1e-06 to 1000000"},
+      {"cluster.event = [{at = -1, worker = 0, speed = 1}]",
+       "cluster.event[0].at is -1, but must be from 0 to 1000000000000"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_EQ(error_of(text), std::string("job.toml:1: ") + message);
+  }
+  EXPECT_EQ(error_of("\ntrain.batch = 99999999999999999999"),
+            "job.toml:2: not valid TOML: error while parsing decimal integer: "
+            "'99999999999999999999' is not representable in 64 bits");
+}
+
+TEST(ParseJob, ListsOfTheWrongLength) {
+  EXPECT_EQ(error_of("[cluster]\nworkers = 4\nspeeds = [1, 1, 1]"),
+            "job.toml:3: cluster.speeds has 3 entries, but cluster.workers is 4");
+  EXPECT_EQ(error_of("[cluster]\nbandwidth = [1e9]\nworkers = 2"),
+            "job.toml:2: cluster.bandwidth has 1 entries, but cluster.workers is 2");
+}
+
+TEST(ParseJob, EntriesOfListsNeedAllTheirKeys) {
+  EXPECT_EQ(error_of("\n[[cluster.event]]\nat = 1\nspeed = 2"),
+            "job.toml:2: cluster.event[0] needs \"worker\"");
+}
+
+TEST(ParseJob, UnknownNamesListTheValidOnes) {
+  EXPECT_EQ(error_of("[model]\nkind = 'mpl'"),
+            "job.toml:2: model.kind = \"mpl\" is not a kind of model; did you mean \"mlp\"? "
+            "(available: svm, mlp, cnn, resnet20, torchscript, phantom)");
+  EXPECT_EQ(error_of("[train]\noptimizer = 'lamb'"),
+            "job.toml:2: train.optimizer = \"lamb\" is not an optimizer (available: sgd, adam)");
+  EXPECT_EQ(error_of("strategy.sync = 'hopp'"),
+            "job.toml:1: strategy.sync = \"hopp\" is not a strategy; did you mean \"hop\"? "
+            "(available: all_reduce)");
+  EXPECT_EQ(error_of("cluster.slowdown = [{kind = 'fixed', probability = 1, factor = 1}]"),
+            "job.toml:1: cluster.slowdown[0].kind = \"fixed\" is not a kind of slowdown "
+            "(available: random)");
+}
+
+TEST(ParseJob, MethodsToComeAreRefusedByName) {
+  EXPECT_EQ(error_of("[strategy]\nsync = 'hop'"),
+            "job.toml:2: strategy.sync = \"hop\" is not available in this version (available: "
+            "all_reduce)");
+  EXPECT_EQ(error_of("[strategy]\nallocation = 'adaptive'"),
+            "job.toml:2: strategy.allocation = \"adaptive\" is not available in this version "
+            "(available: equal)");
+  EXPECT_EQ(error_of("[strategy]\ncodec = 'fp16'"),
+            "job.toml:2: strategy.codec = \"fp16\" is not available in this version (available: "
+            "none)");
+  EXPECT_EQ(error_of("[strategy]\nshares = [1, 1, 1, 1]"),
+            "job.toml:2: strategy.shares is not available in this version");
+  EXPECT_EQ(error_of("\n[strategy.hop]\ngraph = 'ring'"),
+            "job.toml:2: strategy.hop is not available in this version");
+  EXPECT_EQ(error_of("", {"strategy.hop.graph=ring"}),
+            "--set strategy.hop.graph=ring: strategy.hop.graph is not available in this version");
+}
+
+TEST(ParseJob, KeysThatBelongToAnotherKind) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"model.path = 'net.pt'", "model.path is only for model.kind = \"torchscript\""},
+      {"model.parameters = 5", "model.parameters is only for model.kind = \"phantom\""},
+      {"data.path = 'x'", "data.path is only for data.kind = \"idx\", \"cifar10\" or \"libsvm\""},
+      {"data = {kind = 'idx', path = 'x', samples = 5}",
+       "data.samples is only for data.kind = \"synthetic\""},
+      {"data = {kind = 'idx', path = 'x', test_path = 'y'}",
+       "data.test_path is only for data.kind = \"libsvm\""},
+      {"data = {kind = 'libsvm', path = 'x', test_path = 'y', holdout = 0.5}",
+       "data.holdout is only for data.kind = \"libsvm\" without data.test_path"},
+      {"train = {optimizer = 'adam', momentum = 0.9}",
+       "train.momentum is only for train.optimizer = \"sgd\""},
+      {"model = {kind = 'phantom', parameters = 5}\ntrain.target_accuracy = 0.5",
+       "train.target_accuracy is only for models that compute, which a phantom does not"},
+  };
+  for (const auto& [text, message] : cases) {
+    const std::string error = error_of(text);
+    EXPECT_TRUE(error.ends_with(std::string(": ") + message)) << error;
+  }
+}
+
+TEST(ParseJob, KeysThatAKindNeeds) {
+  EXPECT_EQ(error_of("[model]\nkind = 'torchscript'"),
+            "job.toml:2: model.path is missing, and needed for model.kind = \"torchscript\"");
+  EXPECT_EQ(error_of("[model]\nkind = 'phantom'"),
+            "job.toml:2: model.parameters is missing, and needed for model.kind = \"phantom\"");
+  EXPECT_EQ(error_of("[data]\nkind = 'cifar10'"),
+            "job.toml:2: data.path is missing, and needed for data.kind = \"idx\", \"cifar10\" or "
+            "\"libsvm\"");
+  EXPECT_EQ(error_of("[data]\nkind = 'idx'\npath = ''"), "job.toml:3: data.path is empty");
+}
+
+TEST(ParseJob, PhantomIsForSimulation) {
+  constexpr std::string_view kPhantom =
+      "cluster.unit = 0.1\n[model]\nkind = 'phantom'\nparameters = 25_000_000";
+  EXPECT_EQ(good(kPhantom, {}, Mode::kSimulate).model.parameters, 25'000'000);
+  EXPECT_EQ(error_of(kPhantom, {}, Mode::kTrain),
+            "job.toml:3: model.kind = \"phantom\" is simulate only: it has no arithmetic");
+  EXPECT_EQ(error_of(kPhantom, {"data.kind=idx", "data.path=x"}),
+            "--set data.kind=idx: model.kind = \"phantom\" needs data.kind = \"synthetic\", not "
+            "\"idx\"");
+}
+
+TEST(ParseJob, SimulationNeedsAPace) {
+  EXPECT_EQ(error_of("\n[cluster]\nunit = 0", {}, Mode::kSimulate),
+            "job.toml:3: simulate needs cluster.unit above 0: the seconds that one sample takes at "
+            "speed 1");
+  EXPECT_TRUE(error_of("", {}, Mode::kSimulate).starts_with("job.toml:1: simulate needs"));
+  good("", {}, Mode::kTrain);
+  good("cluster.overhead = 0.1", {}, Mode::kSimulate);
+}
+
+TEST(ParseJob, EveryWorkerNeedsASample) {
+  EXPECT_EQ(error_of("[train]\nbatch = 3"),
+            "job.toml:2: train.batch is 3, but cluster.workers is 4: every worker needs a sample "
+            "in every step");
+  EXPECT_TRUE(error_of("\ncluster.workers = 1000").starts_with("job.toml:2: train.batch is 256"));
+}
+
+TEST(ParseJob, EventsAreOfWorkersThatExist) {
+  EXPECT_EQ(error_of("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1"),
+            "job.toml:3: cluster.event[0].worker is 4, but cluster.workers is 4 and ranks count "
+            "from 0");
+}
+
+TEST(ParseJob, NamesAreFitForADirectory) {
+  const std::string reason =
+      " cannot name a directory: it must be printable, without '/', not begin with '.' and have at "
+      "most 100 bytes";
+  EXPECT_EQ(error_of("name = 'a/b'"), "job.toml:1: name = \"a/b\"" + reason);
+  EXPECT_EQ(error_of("name = '..'"), "job.toml:1: name = \"..\"" + reason);
+  EXPECT_EQ(error_of("name = \"a\\nb\""), "job.toml:1: name = \"a\\x0ab\"" + reason);
+  EXPECT_EQ(error_of("name = ''"), "job.toml:1: name is empty");
+  EXPECT_NE(error_of("name = '" + std::string(101, 'a') + "'"), "accepted");
+  EXPECT_EQ(good("name = 'größe 1'").name, "größe 1");
+  EXPECT_EQ(error_of("data = {kind = 'idx', path = \"a\\u0000b\"}"),
+            "job.toml:1: data.path holds a zero byte");
+}
+
+TEST(Override, ReplacesAValue) {
+  EXPECT_EQ(good("train.batch = 3", {"train.batch=64"}).train.batch, 64);
+  EXPECT_EQ(good("", {"train.batch=64", " train.batch = 128 "}).train.batch, 128);
+  EXPECT_EQ(good("", {"name=foo"}).name, "foo");
+  EXPECT_EQ(good("", {"name='foo'"}).name, "foo");
+  EXPECT_EQ(good("", {"name=a=b#c"}).name, "a=b#c");
+  EXPECT_EQ(good("", {"cluster.workers=3", "cluster.speeds=[1,1,0.5]"}).cluster.speeds,
+            (std::vector{1.0, 1.0, 0.5}));
+  EXPECT_EQ(good("", {"cluster={workers=2, unit=0.5}"}).cluster.unit, 0.5);
+  EXPECT_EQ(good("", {"cluster.event=[{at=1,worker=0,speed=2}]"}).cluster.events.size(), 1U);
+  EXPECT_EQ(good("train.optimizer = 'adam'\ntrain.lr = 3", {"train.optimizer=sgd"}).train.lr, 3);
+}
+
+TEST(Override, MistakesNameTheFlag) {
+  EXPECT_EQ(error_of("", {"train.bach=3"}),
+            "--set train.bach=3: unknown key \"train.bach\"; did you mean \"train.batch\"?");
+  EXPECT_EQ(error_of("", {"train.batch=-3"}),
+            "--set train.batch=-3: train.batch is -3, but must be from 1 to 1000000000");
+  EXPECT_EQ(error_of("", {"train.batch=lots"}),
+            "--set train.batch=lots: train.batch is a string, but should be an integer");
+  EXPECT_EQ(error_of("", {"cluster.speeds=[1,1,0.5]"}),
+            "--set cluster.speeds=[1,1,0.5]: cluster.speeds has 3 entries, but cluster.workers is "
+            "4");
+  EXPECT_EQ(error_of("", {"strategy.allocation=adaptive"}),
+            "--set strategy.allocation=adaptive: strategy.allocation = \"adaptive\" is not "
+            "available in this version (available: equal)");
+  EXPECT_EQ(error_of("", {"quiet"}), "--set quiet: should be key=value");
+  EXPECT_EQ(error_of("", {"=3"}), "--set =3: should be key=value");
+  EXPECT_EQ(error_of("", {"train.batch.size=3"}),
+            "--set train.batch.size=3: unknown key \"train.batch.size\"; did you mean "
+            "\"train.batch\"?");
+  EXPECT_EQ(error_of("", {"data.path=\xff"}),
+            "--set data.path=\xff: not valid TOML: encountered invalid utf-8 sequence");
+  EXPECT_EQ(error_of("", {"name="}), "--set name=: name is empty");
+  EXPECT_EQ(
+      error_of("", {"train.batch=1\ntrain.lr=2"}),
+      "--set train.batch=1\\x0atrain.lr=2: train.batch is a string, but should be an integer");
+}
+
+TEST(Variant, IsCheckedAsAJob) {
+  good("[[variant]]\nname = 'a'\ntrain.batch = 8\n[[variant]]\nname = 'b'\ncluster.workers = 2");
+  EXPECT_EQ(good("[[variant]]\nname = 'a'\ntrain.batch = 8").train.batch, 256);
+  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\ntrain.bach = 8"),
+            "job.toml:3: unknown key \"train.bach\"; did you mean \"train.batch\"?");
+  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\ntrain.batch = 2"),
+            "job.toml:3: train.batch is 2, but cluster.workers is 4: every worker needs a sample "
+            "in every step");
+  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\nstrategy.sync = 'hop'"),
+            "job.toml:3: strategy.sync = \"hop\" is not available in this version (available: "
+            "all_reduce)");
+}
+
+TEST(Variant, HasANameOfItsOwn) {
+  EXPECT_EQ(error_of("\n[[variant]]\ntrain.batch = 8"),
+            "job.toml:2: a variant needs a name, which is a string");
+  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\n[[variant]]\nname = 'a'"),
+            "job.toml:4: two variants have the name \"a\"");
+  EXPECT_EQ(error_of("[[variant]]\nname = ''"), "job.toml:2: name is empty");
+  EXPECT_EQ(error_of("variant = 3"),
+            "job.toml:1: variant is an integer, but should be a list of tables, [[variant]]");
+  EXPECT_EQ(error_of("variant = [3]"),
+            "job.toml:1: a variant is an integer, but should be a table");
+}
+
+TEST(ParseJob, DeepNestingIsRefused) {
+  constexpr std::size_t kDeep = 100'000;
+  std::string dots = "a";
+  for (std::size_t i = 0; i < kDeep; ++i) {
+    dots += ".a";
+  }
+  const std::string inputs[] = {
+      "x = " + std::string(kDeep, '['),
+      "x = " + std::string(kDeep, '[') + std::string(kDeep, ']'),
+      "# a.b.c\n\nx = ''' \n ' . '''\n" + dots + " = 1",
+      "[" + dots + "]",
+      "[" + dots + "]\n?",
+      "x = {" + dots + " = 1}",
+      "'#'." + dots + " = 1",
+  };
+  for (const std::string& text : inputs) {
+    EXPECT_NE(error_of(text).find("not valid TOML"), std::string::npos) << error_of(text);
+  }
+  EXPECT_TRUE(error_of(inputs[2]).starts_with("job.toml:5: ")) << error_of(inputs[2]);
+  EXPECT_NE(error_of("", {"name=" + inputs[0]}), "accepted");
+  good(
+      "# ........................................\nname = 'a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s'");
+}
+
+TEST(ParseJob, LargeFilesAreRefused) {
+  EXPECT_EQ(error_of("#" + std::string(std::size_t{1} << 20, 'x')),
+            "job.toml:1: larger than 1 MiB");
+}
+
+TEST(ParseJob, LongNamesAreCutShort) {
+  EXPECT_LT(error_of(std::string(100'000, 'x') + " = 1").size(), 1100U);
+}
+
+TEST(LoadJob, ReadsAFile) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "motley-job-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const std::string path = pattern + "/job.toml";
+  std::ofstream(path) << kFull;
+  EXPECT_EQ(load_job(path, {}, Mode::kTrain)->name, "fashion");
+  std::ofstream(path) << "x = 1";
+  EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message, path + ":1: unknown key \"x\"");
+  EXPECT_EQ(load_job(pattern, {}, Mode::kTrain).error().message,
+            pattern + ": cannot be read: Is a directory");
+  std::filesystem::remove_all(pattern);
+  EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message,
+            path + ": cannot be opened: No such file or directory");
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,174 @@
+#include "job/print.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+
+#include "job/document.h"
+#include "job/keys.h"
+#include "job/value.h"
+
+namespace motley {
+namespace {
+
+// A value as TOML; empty text: there is nothing to print.
+template <class Number>
+requires std::is_arithmetic_v<Number> std::string as_toml(Number number, const Rule&) {
+  return fmt::format("{}", number);  // doubles: the shortest text that reads back the same
+}
+
+std::string as_toml(const std::string& text, const Rule&) {
+  return text.empty() ? "" : quote(text);
+}
+
+template <class T>
+std::string as_toml(const std::optional<T>& value, const Rule& rule) {
+  return value ? as_toml(*value, rule) : "";
+}
+
+std::string as_toml(const std::vector<double>& list, const Rule& rule) {
+  const bool all_alike = std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
+  if (std::get<PerWorker>(rule).or_one_for_all && all_alike && !list.empty()) {
+    return as_toml(list.front(), rule);
+  }
+  return list.empty() ? "" : fmt::format("[{}]", fmt::join(list, ", "));
+}
+
+template <class Place>
+constexpr bool is_table_list = false;
+template <class Entry, class Record>
+constexpr bool is_table_list<std::vector<Entry>& (*)(Record&)> = !std::is_arithmetic_v<Entry>;
+
+// The value that `key` has in `record`. A list of tables is not one value: nothing.
+template <class Record>
+std::string value_of(Record& record, const Key<Record>& key) {
+  return std::visit(
+      [&]<class Place>(Place place) -> std::string {
+        if constexpr (std::is_same_v<Place, std::monostate>) {
+          return as_toml(std::string(std::get<OneOf>(key.rule).choices.front().name), key.rule);
+        } else if constexpr (is_table_list<Place>) {
+          return {};
+        } else {
+          return as_toml(place(record), key.rule);
+        }
+      },
+      key.place);
+}
+
+// [[cluster.event]] for every event; nothing for a key that is no list of tables.
+std::string tables_of(Job& job, const Key<Job>& key) {
+  std::string text;
+  const auto append = [&]<class Record>(std::vector<Record>& list) {
+    for (Record& record : list) {
+      text += fmt::format("\n[[{}]]\n", key.name);
+      for (const Key<Record>& inner : keys<Record>()) {
+        text += fmt::format("{} = {}\n", inner.name, value_of(record, inner));
+      }
+    }
+  };
+  std::visit(
+      [&]<class Place>(Place place) {
+        if constexpr (is_table_list<Place>) {
+          append(place(job));
+        }
+      },
+      key.place);
+  return text;
+}
+
+// What a value of this key may be, in words. Markdown.
+template <class Record>
+std::string kind_of_value(const Key<Record>& key) {
+  if (const auto* range = std::get_if<Range>(&key.rule)) {
+    const bool is_number = std::holds_alternative<double& (*)(Record&)>(key.place) ||
+                           std::holds_alternative<std::optional<double>& (*)(Record&)>(key.place);
+    return fmt::format("{} {}", is_number ? "number" : "integer", describe(*range));
+  }
+  if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
+    return fmt::format("{}one number per worker, each {}",
+                       list->or_one_for_all ? "a number, or " : "", describe(list->range));
+  }
+  if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
+    std::vector<std::string> names;
+    for (const Choice& choice : one_of->choices) {
+      if (choice.available) {
+        names.push_back(fmt::format("`\"{}\"`", choice.name));
+      }
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+  return std::holds_alternative<Tables>(key.rule) ? "list of tables" : "string";
+}
+
+template <class Record>
+std::string default_of(Record& defaults, const Key<Record>& key) {
+  if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
+    return fmt::format("all `{}`", list->otherwise);
+  }
+  const std::string value = key.belongs.needed ? "" : value_of(defaults, key);
+  return value.empty() ? "" : fmt::format("`{}`", value);
+}
+
+std::string row(std::string_view name, std::string_view kind, std::string_view otherwise,
+                std::string_view help) {
+  return fmt::format("| `{}` | {} | {} | {} |\n", name, kind, otherwise, help);
+}
+
+// Rows for the keys inside a list of tables, all of which are needed.
+template <class Record>
+std::string inner_rows(std::string_view list) {
+  std::string text;
+  for (const Key<Record>& key : keys<Record>()) {
+    text += row(fmt::format("{}[].{}", list, key.name), kind_of_value(key), "", key.help);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_toml(const Job& job) {
+  Job copy = job;  // places are of a Job that could be changed
+  std::string text;
+  std::string_view section;
+  for (const Key<Job>& key : keys<Job>()) {
+    if (section_of(key.name) != section) {
+      section = section_of(key.name);
+      text += fmt::format("\n[{}]\n", section);
+    }
+    if (!key.applies(job)) {
+      continue;
+    }
+    if (const std::string value = value_of(copy, key); !value.empty()) {
+      text += fmt::format("{} = {}\n", last_part(key.name), value);
+    }
+    text += tables_of(copy, key);
+  }
+  return text;
+}
+
+std::string describe_keys() {
+  Job defaults = default_job();
+  std::string text = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
+  for (const Key<Job>& key : keys<Job>()) {
+    std::string help(key.help);
+    if (!key.belongs.to.empty()) {
+      help +=
+          fmt::format("; {} {}", key.belongs.needed ? "needed for" : "only for", key.belongs.to);
+    }
+    text += row(key.name, kind_of_value(key), default_of(defaults, key), help);
+    std::visit(
+        [&]<class Place>(Place) {
+          if constexpr (std::is_same_v<Place, std::vector<RandomSlowdown>& (*)(Job&)>) {
+            text += inner_rows<RandomSlowdown>(key.name);
+          } else if constexpr (std::is_same_v<Place, std::vector<SpeedEvent>& (*)(Job&)>) {
+            text += inner_rows<SpeedEvent>(key.name);
+          }
+        },
+        key.place);
+  }
+  return text;
+}
+
+}  // namespace motley

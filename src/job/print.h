@@ -1,0 +1,17 @@
+// A job as text.
+#pragma once
+
+#include <string>
+
+#include "job/job.h"
+
+namespace motley {
+
+// The resolved job as a job file, with every key that means something for it. The text depends on
+// the job alone, and parse_job() of it gives the same job.
+std::string to_toml(const Job& job);
+
+// All keys as a Markdown table: name, what the value may be, default, meaning.
+std::string describe_keys();
+
+}  // namespace motley

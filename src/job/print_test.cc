@@ -1,0 +1,211 @@
+#include "job/print.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "job/parse.h"
+
+namespace motley {
+namespace {
+
+auto fields(const RandomSlowdown& s) { return std::tuple(s.probability, s.factor); }
+auto fields(const SpeedEvent& e) { return std::tuple(e.at, e.worker, e.speed); }
+
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b) {
+  return std::ranges::equal(a, b, [](auto& x, auto& y) { return fields(x) == fields(y); });
+}
+
+// Written out, not taken from the table of keys: a key that the table forgets shows here.
+bool same(const Job& a, const Job& b) {
+  const auto all = [](const Job& j) {
+    const auto& [model, data, train, strategy, c] =
+        std::tie(j.model, j.data, j.train, j.strategy, j.cluster);
+    return std::tuple_cat(
+        std::tuple(j.name, j.seed, model.kind, model.path, model.parameters, data.kind, data.path,
+                   data.test_path, data.holdout, data.samples, data.test_samples, data.features,
+                   data.classes),
+        std::tuple(train.batch, train.epochs, train.steps, train.target_accuracy, train.eval_every,
+                   train.optimizer, train.lr, train.momentum, train.weight_decay),
+        std::tuple(strategy.sync, strategy.allocation, strategy.codec, c.workers, c.unit,
+                   c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat, c.threads));
+  };
+  return all(a) == all(b) && same(a.cluster.slowdowns, b.cluster.slowdowns) &&
+         same(a.cluster.events, b.cluster.events);
+}
+
+// Any double of [min, max], most of them with digits to the last bit.
+double number(double min, double max) {
+  constexpr std::uint64_t kSteps = std::uint64_t{1} << 53;
+  const auto step = static_cast<double>(*rc::gen::inRange<std::uint64_t>(0, kSteps));
+  return std::clamp(min + (max - min) * step / static_cast<double>(kSteps), min, max);
+}
+
+std::int64_t size() { return *rc::gen::inRange<std::int64_t>(1, 1'000'000'000); }
+
+template <class T>
+std::optional<T> maybe(T value) {
+  return *rc::gen::arbitrary<bool>() ? std::optional(value) : std::nullopt;
+}
+
+std::string text(std::size_t max_size) {
+  const char* pieces[] = {"a",  "Z",    "0",  ".", " ", "\"", "'", "\\", "#",
+                          "\t", "\x7f", "\n", "é", "=", "[",  "{", "\r", "\x01"};
+  std::string result = "x";
+  for (std::size_t i = *rc::gen::inRange<std::size_t>(0, max_size); i > 0; --i) {
+    result += pieces[*rc::gen::inRange<std::size_t>(0, std::size(pieces))];
+  }
+  return result;
+}
+
+void fill_model_and_data(Job& job) {
+  job.model.kind = *rc::gen::element<std::string>("svm", "mlp", "cnn", "torchscript", "phantom");
+  if (job.model.kind == "torchscript") {
+    job.model.path = text(20);
+  }
+  if (job.phantom()) {
+    job.model.parameters = size();
+  } else {
+    job.data.kind = *rc::gen::element<std::string>("idx", "cifar10", "libsvm", "synthetic");
+  }
+  if (job.data.kind == "synthetic") {
+    job.data.samples = size();
+    job.data.test_samples = size();
+    job.data.features = *rc::gen::inRange(1, 10'000);
+    job.data.classes = *rc::gen::inRange(2, 1000);
+  } else {
+    job.data.path = text(20);
+  }
+  if (job.data.kind == "libsvm") {
+    job.data.test_path = maybe(text(5)).value_or("");
+    job.data.holdout = job.data.test_path.empty() ? number(1e-9, 0.9) : job.data.holdout;
+  }
+}
+
+void fill_train(Job& job) {
+  job.train.batch = job.cluster.workers + size() / 2;
+  job.train.epochs = maybe(size());
+  job.train.steps = job.train.epochs ? maybe(size()) : std::optional(size());
+  if (!job.phantom()) {
+    job.train.target_accuracy = maybe(number(1e-9, 1));
+  }
+  job.train.eval_every = size() - 1;
+  job.train.optimizer = *rc::gen::element<std::string>("sgd", "adam");
+  job.train.lr = number(1e-300, 1e-5);
+  if (job.train.optimizer == "sgd") {
+    job.train.momentum = number(0, 1);
+  }
+  job.train.weight_decay = number(0, 1e300);
+}
+
+void fill_cluster(ClusterSpec& cluster) {
+  cluster.workers = *rc::gen::inRange(1, 20);
+  cluster.unit = number(0, 1);
+  cluster.overhead = number(0, 1e-6);
+  cluster.latency = number(0, 1);
+  cluster.heartbeat = number(1e-3, 1e6);
+  cluster.threads = *rc::gen::inRange(1, 1024);
+  const bool same_links = *rc::gen::arbitrary<bool>();
+  const double link = number(1, 1e15);
+  for (int r = 0; r < cluster.workers; ++r) {
+    cluster.speeds.push_back(number(1e-6, 1e6));
+    cluster.bandwidth.push_back(same_links ? link : number(1, 1e15));
+  }
+  for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
+    cluster.slowdowns.push_back({number(0, 1), number(1e-6, 1e6)});
+    cluster.events.push_back(
+        {number(0, 1e12), *rc::gen::inRange(0, cluster.workers), number(1e-6, 1e6)});
+  }
+  std::ranges::stable_sort(cluster.events, {}, &SpeedEvent::at);
+}
+
+Job random_job() {
+  Job job;
+  job.name = *rc::gen::element<std::string>("a", "größe", "a \"quoted\" \\ name", "x.y = #z");
+  job.seed = *rc::gen::inRange<std::uint64_t>(0, std::uint64_t{1} << 63);
+  fill_cluster(job.cluster);
+  fill_model_and_data(job);
+  fill_train(job);
+  return job;
+}
+
+RC_GTEST_PROP(ToToml, ReadsBackAsTheSameJob, ()) {
+  const Job job = random_job();
+  const std::string text = to_toml(job);
+  const auto back = parse_job(text, "job.toml", {}, Mode::kConfig);
+  if (!back) {
+    RC_FAIL(back.error().message + "\n" + text);
+  }
+  RC_ASSERT(same(*back, job));
+  RC_ASSERT(to_toml(*back) == text);
+}
+
+TEST(ToToml, PrintsTheResolvedJob) {
+  const std::vector<std::string> overrides = {
+      "train.optimizer=adam", "cluster.unit=0.0005", "cluster.speeds=[1,1,1,0.25]",
+      "cluster.slowdown=[{kind='random',probability=0.25,factor=6}]"};
+  EXPECT_EQ(to_toml(*parse_job("", "job.toml", overrides, Mode::kConfig)), R"(name = "job"
+seed = 1
+
+[model]
+kind = "mlp"
+
+[data]
+kind = "synthetic"
+samples = 10000
+test_samples = 2000
+features = 784
+classes = 10
+
+[train]
+batch = 256
+epochs = 1
+eval_every = 50
+optimizer = "adam"
+lr = 0.05
+weight_decay = 0
+
+[strategy]
+sync = "all_reduce"
+allocation = "equal"
+codec = "none"
+
+[cluster]
+workers = 4
+unit = 0.0005
+overhead = 0
+speeds = [1, 1, 1, 0.25]
+latency = 5e-05
+bandwidth = 1250000000
+heartbeat = 5
+threads = 1
+
+[[cluster.slowdown]]
+kind = "random"
+probability = 0.25
+factor = 6
+)");
+}
+
+TEST(DescribeKeys, HasOneRowPerKey) {
+  const std::string text = describe_keys();
+  for (const char* row :
+       {"| `train.batch` | integer from 1 to 1000000000 | `256` | samples in one step of the "
+        "whole cluster |\n",
+        "| `model.path` | string |  | a module saved by `torch.jit.save`; needed for model.kind "
+        "= \"torchscript\" |\n",
+        "| `cluster.bandwidth` | a number, or one number per worker, each from 1 to "
+        "1000000000000000 | all `1250000000` | bytes per second of every worker's link "
+        "(simulate) |\n",
+        "| `cluster.event[].worker` | integer from 0 to 65535 |  | its rank, counted from 0 "
+        "|\n",
+        "| `strategy.codec` | `\"none\"` | `\"none\"` | in what form numbers travel |\n"}) {
+    EXPECT_NE(text.find(row), std::string::npos) << row << text;
+  }
+}
+
+}  // namespace
+}  // namespace motley

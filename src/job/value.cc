@@ -1,0 +1,247 @@
+#include "job/value.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <type_traits>
+
+#include "job/suggest.h"
+
+namespace motley {
+namespace {
+
+std::string_view type_of(const toml::node& value) {
+  switch (value.type()) {
+    case toml::node_type::string:
+      return "a string";
+    case toml::node_type::integer:
+      return "an integer";
+    case toml::node_type::floating_point:
+      return "a float";
+    case toml::node_type::boolean:
+      return "a boolean";
+    case toml::node_type::array:
+      return "an array";
+    case toml::node_type::table:
+      return "a table";
+    default:
+      return "a date or time";
+  }
+}
+
+tl::unexpected<Problem> problem(const toml::node& value, std::string message) {
+  return tl::unexpected(Problem{&value, std::move(message)});
+}
+
+template <class Number>
+Stored check_range(Number number, const toml::node& value, const std::string& label,
+                   const Range& range) {
+  const auto x = static_cast<double>(number);
+  const bool inside =
+      std::isfinite(x) && x <= range.max && (range.above_min ? x > range.min : x >= range.min);
+  if (!inside) {
+    return problem(value, fmt::format("{} is {}, but must be {}", label, number, describe(range)));
+  }
+  return {};
+}
+
+template <std::integral Integer>
+Stored read(Integer& place, const toml::node& value, const std::string& label, const Rule& rule) {
+  const auto* integer = value.as_integer();
+  if (!integer) {
+    return problem(value, wrong_type(label, value, "an integer"));
+  }
+  place = static_cast<Integer>(integer->get());
+  return check_range(integer->get(), value, label, std::get<Range>(rule));
+}
+
+Stored read(double& place, const toml::node& value, const std::string& label, const Rule& rule) {
+  if (const auto* number = value.as_floating_point()) {
+    place = number->get();
+  } else if (const auto* integer = value.as_integer()) {
+    place = static_cast<double>(integer->get());
+  } else {
+    return problem(value, wrong_type(label, value, "a number"));
+  }
+  return check_range(place, value, label, std::get<Range>(rule));
+}
+
+template <class T>
+Stored read(std::optional<T>& place, const toml::node& value, const std::string& label,
+            const Rule& rule) {
+  return read(place.emplace(), value, label, rule);
+}
+
+// A single number for all workers is stored as a list of one; who knows the number of workers
+// makes it as many.
+Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
+            const Rule& rule) {
+  const auto& per_worker = std::get<PerWorker>(rule);
+  place.clear();
+  const auto* list = value.as_array();
+  if (!list) {
+    const bool is_one = value.is_number() && per_worker.or_one_for_all;
+    if (!is_one) {
+      return problem(value, wrong_type(label, value,
+                                       per_worker.or_one_for_all
+                                           ? "a number, or an array of numbers, one per worker"
+                                           : "an array of numbers, one per worker"));
+    }
+    return read(place.emplace_back(), value, label, per_worker.range);
+  }
+  for (const toml::node& item : *list) {
+    if (!read(place.emplace_back(), item, label, per_worker.range)) {
+      // Once more for the message: naming every item of a long list would cost more than reading
+      // it.
+      const std::string item_label = fmt::format("{}[{}]", label, place.size() - 1);
+      return read(place.back(), item, item_label, per_worker.range);
+    }
+  }
+  return {};
+}
+
+std::string unknown_choice(std::string_view label, std::string_view name, const OneOf& one_of) {
+  std::vector<std::string_view> all;
+  std::vector<std::string_view> available;
+  for (const Choice& choice : one_of.choices) {
+    all.push_back(choice.name);
+    if (choice.available) {
+      available.push_back(choice.name);
+    }
+  }
+  const bool is_known = std::ranges::find(all, name) != all.end();
+  const std::string list = fmt::format("(available: {})", fmt::join(available, ", "));
+  if (is_known) {
+    return fmt::format("{} = \"{}\" is not available in this version {}", label, name, list);
+  }
+  return fmt::format("{} = \"{}\" is not {}{} {}", label, name, one_of.noun,
+                     did_you_mean(nearest(name, all)), list);
+}
+
+// What is wrong with a text, or nothing.
+std::string check_text(std::string_view label, std::string_view text, const Rule& rule) {
+  if (const auto* one_of = std::get_if<OneOf>(&rule)) {
+    const bool is_available = std::ranges::any_of(one_of->choices, [&](const Choice& choice) {
+      return choice.name == text && choice.available;
+    });
+    return is_available ? "" : unknown_choice(label, text, *one_of);
+  }
+  if (text.empty()) {
+    return fmt::format("{} is empty", label);
+  }
+  if (text.find('\0') != text.npos) {
+    return fmt::format("{} holds a zero byte", label);
+  }
+  if (std::holds_alternative<DirectoryName>(rule)) {
+    const bool is_printable = std::ranges::none_of(
+        text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+    if (text.find('/') != text.npos || text[0] == '.' || text.size() > 100 || !is_printable) {
+      return fmt::format(
+          "{} = \"{}\" cannot name a directory: it must be printable, without '/', not begin with "
+          "'.' and have at most 100 bytes",
+          label, text.substr(0, 100));
+    }
+  }
+  return {};
+}
+
+Stored read(std::string& place, const toml::node& value, const std::string& label,
+            const Rule& rule) {
+  const auto* text = value.as_string();
+  if (!text) {
+    return problem(value, wrong_type(label, value, "a string"));
+  }
+  if (std::string message = check_text(label, text->get(), rule); !message.empty()) {
+    return problem(value, std::move(message));
+  }
+  place = text->get();
+  return {};
+}
+
+template <class Record>
+Stored read_table(Record& record, const toml::table& table, const std::string& label) {
+  for (auto&& [name, value] : table) {
+    const Key<Record>* key = find_key<Record>(name.str());
+    const std::string value_label = fmt::format("{}.{}", label, name.str());
+    if (!key) {
+      std::vector<std::string_view> names;
+      std::ranges::transform(keys<Record>(), std::back_inserter(names), &Key<Record>::name);
+      return problem(value, unknown_key(value_label, nearest(name.str(), names)));
+    }
+    if (auto stored = store(record, *key, value, value_label); !stored) {
+      return stored;
+    }
+  }
+  for (const Key<Record>& key : keys<Record>()) {
+    if (!table.contains(key.name)) {
+      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
+    }
+  }
+  return {};
+}
+
+template <class Record>
+Stored read(std::vector<Record>& place, const toml::node& value, const std::string& label,
+            const Rule&) {
+  const auto* list = value.as_array();
+  if (!list) {
+    return problem(value, wrong_type(label, value, fmt::format("a list of tables, [[{}]]", label)));
+  }
+  place.clear();
+  for (const toml::node& item : *list) {
+    const std::string item_label = fmt::format("{}[{}]", label, place.size());
+    const auto* table = item.as_table();
+    if (!table) {
+      return problem(item, wrong_type(item_label, item, "a table"));
+    }
+    if (auto stored = read_table(place.emplace_back(), *table, item_label); !stored) {
+      return stored;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+template <class Record>
+Stored store(Record& record, const Key<Record>& key, const toml::node& value,
+             const std::string& label) {
+  return std::visit(
+      [&](auto place) -> Stored {
+        if constexpr (std::is_same_v<decltype(place), std::monostate>) {
+          std::string checked_only;
+          return read(checked_only, value, label, key.rule);
+        } else {
+          return read(place(record), value, label, key.rule);
+        }
+      },
+      key.place);
+}
+template Stored store(Job&, const Key<Job>&, const toml::node&, const std::string&);
+
+std::string unknown_key(std::string_view name, std::string_view suggestion) {
+  return fmt::format("unknown key \"{}\"{}", name, did_you_mean(suggestion));
+}
+
+std::string wrong_type(std::string_view label, const toml::node& value, std::string_view wanted) {
+  return fmt::format("{} is {}, but should be {}", label, type_of(value), wanted);
+}
+
+std::string describe(const Range& range) {
+  const bool from = std::isfinite(range.min);
+  const bool to = std::isfinite(range.max);
+  if (from && to && !range.above_min) {
+    return fmt::format("from {} to {}", range.min, range.max);
+  }
+  if (!from && !to) {
+    return "finite";
+  }
+  const std::string lower =
+      !from ? "" : fmt::format("{} {}", range.above_min ? "above" : "at least", range.min);
+  const std::string upper = !to ? "" : fmt::format("at most {}", range.max);
+  return from && to ? lower + " and " + upper : lower + upper;
+}
+
+}  // namespace motley

@@ -1,0 +1,108 @@
+#include "node/mailbox.h"
+
+#include <gtest/gtest.h>
+
+namespace motley {
+namespace {
+
+constexpr Channel kOther = Channel::kUser;
+
+Message message(Rank from, std::int64_t tag, Channel channel = Channel::kControl) {
+  return {.from = from, .channel = channel, .header = {.tag = tag}, .payload = {}};
+}
+
+std::optional<std::int64_t> take_tag(Mailbox& box, Match match) {
+  const auto taken = box.take(match);
+  return taken ? std::optional(taken->header.tag) : std::nullopt;
+}
+
+// Who was missed when take() threw; nothing when it did not.
+std::optional<Rank> missed(Mailbox& box, Match match) {
+  try {
+    box.take(match);
+    return std::nullopt;
+  } catch (const Interrupted& interrupted) {
+    return interrupted.peer();
+  }
+}
+
+TEST(Mailbox, HandsOutTheOldestFirst) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.put(message(2, 20));
+  box.put(message(1, 11));
+  EXPECT_EQ(box.size(), 3U);
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 10);
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 20);
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 11);
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), std::nullopt);
+}
+
+TEST(Mailbox, MatchesChannelAndSenderAndKeepsTheOrderOfEachPair) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.put(message(2, 20));
+  box.put(message(1, 30, kOther));
+  box.put(message(2, 21));
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 2}), 20);
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 2}), 21);
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 2}), std::nullopt);
+  EXPECT_EQ(take_tag(box, {kOther}), 30);
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 1}), 10);
+  EXPECT_EQ(box.size(), 0U);
+}
+
+TEST(Mailbox, ALostPeerThrowsOnlyWhenWaitedFor) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.lose(1, "worker 1 died");
+  EXPECT_TRUE(box.is_lost(1));
+  EXPECT_FALSE(box.is_lost(2));
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 1}), 10) << "what had arrived comes first";
+  EXPECT_EQ(missed(box, {Channel::kControl, 1}), 1);
+  EXPECT_EQ(missed(box, {Channel::kControl, 2}), std::nullopt);
+  EXPECT_EQ(missed(box, {Channel::kControl}), 1) << "from any: it could have been the one";
+}
+
+TEST(Mailbox, TheFirstReasonOfALossIsKept) {
+  Mailbox box;
+  box.lose(1, "exit code 3");
+  box.lose(1, "connection closed");
+  try {
+    box.take({Channel::kControl, 1});
+    FAIL();
+  } catch (const Interrupted& interrupted) {
+    EXPECT_STREQ(interrupted.what(), "exit code 3");
+  }
+}
+
+TEST(Mailbox, AForgottenPeerIsNotMissedByReceivesFromAny) {
+  Mailbox box;
+  box.lose(1, "died");
+  box.forget(1);
+  EXPECT_EQ(missed(box, {Channel::kControl}), std::nullopt);
+  EXPECT_EQ(missed(box, {Channel::kControl, 1}), 1) << "from it alone none can come";
+  box.lose(2, "died too");
+  EXPECT_EQ(missed(box, {Channel::kControl}), 2);
+}
+
+TEST(Mailbox, AStopThrowsOnceNothingMatches) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.throw_if_stopped();
+  box.stop("SIGINT");
+  box.stop("a later reason");
+  EXPECT_TRUE(box.stopped());
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 10);
+  try {
+    box.take({Channel::kControl});
+    FAIL();
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.peer(), kAnyRank);
+    EXPECT_STREQ(interrupted.what(), "SIGINT");
+  }
+  EXPECT_THROW(box.throw_if_stopped(), Interrupted);
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,450 @@
+#include "sim/cluster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "node/mailbox.h"
+#include "sim/network.h"
+#include "sim/scheduler.h"
+
+namespace motley {
+namespace {
+
+constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
+constexpr std::size_t kNamedWaiters = 8;  // in the report of a deadlock
+
+// What the scheduler is asked to call back for. `index` is a flight, or a fault.
+enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
+
+// A message between send() and its mailbox; or, with a loss instead, the end of all messages.
+struct Flight {
+  Rank to = 0;
+  Network::Crossing crossing;
+  Message message;
+  bool is_loss = false;
+
+  std::size_t bytes() const { return is_loss ? 0 : message.payload.size() + kFrameBytes; }
+};
+
+// Flights under way, by a small number that is used again: the event queue holds no messages.
+class FlightTable {
+ public:
+  std::uint32_t add(Flight flight) {
+    if (unused_.empty()) {
+      flights_.push_back(std::move(flight));
+      return static_cast<std::uint32_t>(flights_.size() - 1);
+    }
+    const std::uint32_t index = unused_.back();
+    unused_.pop_back();
+    flights_[index] = std::move(flight);
+    return index;
+  }
+  const Flight& operator[](std::uint32_t index) const { return flights_[index]; }
+  Flight take(std::uint32_t index) {
+    unused_.push_back(index);
+    return std::move(flights_[index]);
+  }
+
+ private:
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> unused_;
+};
+
+struct Fault {
+  Rank rank;
+  std::string reason;
+};
+
+std::string describe(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "an exception of unknown type";
+  }
+}
+
+std::string name_of(Rank rank) {
+  if (rank == kCoordinator) {
+    return "the coordinator";
+  }
+  return rank == kAnyRank ? "anyone" : fmt::format("rank {}", rank);
+}
+
+}  // namespace
+
+class SimCluster::Impl final : private Scheduler::Owner {
+ public:
+  explicit Impl(const ClusterSpec& spec)
+      : workers_(spec.workers),
+        network_(spec.workers, spec.latency, spec.bandwidth),
+        scheduler_(*this) {
+    hosts_.reserve(static_cast<std::size_t>(workers_) + 1);
+    for (Rank rank = kCoordinator; rank < workers_; ++rank) {
+      hosts_.emplace_back(*this, rank);
+    }
+  }
+
+  void start(Rank rank, std::string name, std::function<void(Node&)> body);
+  void run();
+  void stop(const std::string& reason);
+  void fail(Rank rank, Seconds at, std::string reason);
+  void poll(std::function<bool()> stop_requested) { stop_requested_ = std::move(stop_requested); }
+
+  const Network& network() const { return network_; }
+  const Scheduler& scheduler() const { return scheduler_; }
+
+ private:
+  // An activity that is blocked in receive_until().
+  struct Receiver {
+    ActivityId activity;
+    Match match;
+  };
+  struct HostActivity {
+    ActivityId id;
+    std::string name;
+  };
+  struct Host;
+
+  // The Node of one rank: all of its activities share it.
+  class SimNode final : public Node {
+   public:
+    SimNode(Impl& cluster, Rank rank) : cluster_(cluster), rank_(rank) {}
+    Rank rank() const override { return rank_; }
+    int size() const override { return cluster_.workers_; }
+    Seconds now() const override { return cluster_.scheduler_.now(); }
+    void send(Rank to, Channel channel, Header header, Payload payload) override;
+    std::optional<Message> receive_until(Match match, Seconds deadline) override;
+    void forget(Rank peer) override { host().mailbox.forget(peer); }
+    void busy(Seconds cost, const std::function<void()>& body) override;
+    void sleep(Seconds duration) override;
+    void spawn(std::string name, std::function<void(Node&)> body) override;
+
+   private:
+    Host& host() const { return cluster_.host(rank_); }
+    void wait_for(Seconds duration);
+
+    Impl& cluster_;
+    Rank rank_;
+  };
+
+  struct Host {
+    Host(Impl& cluster, Rank host_rank) : rank(host_rank), node(cluster, host_rank) {}
+    bool is_down() const { return down_since < Node::kForever; }
+    void throw_if_down() const {
+      if (is_down()) {
+        throw Interrupted(rank, down_reason);
+      }
+    }
+    // What all Node calls ask first, but for receives, which hand out what has arrived.
+    void throw_if_over() const {
+      throw_if_down();
+      mailbox.throw_if_stopped();
+    }
+
+    Rank rank;
+    SimNode node;
+    Mailbox mailbox;
+    std::vector<Receiver> receivers;       // who blocked first comes first
+    std::vector<HostActivity> activities;  // in the order in which they began
+    Seconds down_since = Node::kForever;
+    std::string down_reason;
+  };
+
+  Host& host(Rank rank) {
+    MOTLEY_CHECK(rank >= kCoordinator && rank < workers_, "no rank {} among {} workers", rank,
+                 workers_);
+    return hosts_[static_cast<std::size_t>(rank - kCoordinator)];
+  }
+
+  void on_event(std::uint32_t what, std::uint32_t index) override;
+  void on_end(ActivityId activity, std::exception_ptr error) override;
+
+  void send(Host& from, Rank to, Message message);
+  void launch(Flight flight);
+  bool is_cut_off(const Flight& flight);
+  void head_arrives(std::uint32_t flight);
+  void flight_completes(std::uint32_t flight);
+  void deliver(Host& to, Message message);
+  void lose(Host& at, Rank peer);
+  void fail_now(const Fault& fault);
+  void end_with(std::exception_ptr error);
+  std::string deadlock_report() const;
+  static std::string describe_wait(const Host& home, const HostActivity& activity);
+
+  const int workers_;
+  Network network_;
+  Scheduler scheduler_;
+  std::vector<Host> hosts_;             // the coordinator first
+  std::vector<Rank> rank_of_activity_;  // by ActivityId
+  FlightTable flights_;
+  std::vector<Fault> faults_;
+  std::function<bool()> stop_requested_;
+  std::exception_ptr error_;  // the first that left an activity
+};
+
+void SimCluster::Impl::start(Rank rank, std::string name, std::function<void(Node&)> body) {
+  Host& home = host(rank);
+  const ActivityId id =
+      scheduler_.start([&node = home.node, body = std::move(body)] { body(node); });
+  home.activities.push_back({id, std::move(name)});
+  rank_of_activity_.resize(std::max<std::size_t>(rank_of_activity_.size(), id + 1));
+  rank_of_activity_[id] = rank;
+}
+
+void SimCluster::Impl::run() {
+  for (std::uint64_t steps = 1; scheduler_.live() > 0; ++steps) {
+    if (!scheduler_.step()) {
+      end_with(std::make_exception_ptr(Deadlock(deadlock_report())));
+    }
+    if (steps % kPollEvery == 0 && stop_requested_ && stop_requested_()) {
+      stop("interrupted");
+    }
+  }
+  if (error_) {
+    std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+}
+
+void SimCluster::Impl::stop(const std::string& reason) {
+  for (Host& each : hosts_) {
+    each.mailbox.stop(reason);
+  }
+  scheduler_.wake_all();
+}
+
+void SimCluster::Impl::fail(Rank rank, Seconds at, std::string reason) {
+  host(rank);  // there is one
+  faults_.push_back({rank, std::move(reason)});
+  scheduler_.at(std::max(at, scheduler_.now()), kRankFails,
+                static_cast<std::uint32_t>(faults_.size() - 1));
+}
+
+void SimCluster::Impl::on_event(std::uint32_t what, std::uint32_t index) {
+  switch (What{what}) {
+    case kHeadArrives:
+      return head_arrives(index);
+    case kFlightCompletes:
+      return flight_completes(index);
+    case kRankFails:
+      return fail_now(faults_[index]);
+  }
+}
+
+void SimCluster::Impl::on_end(ActivityId activity, std::exception_ptr error) {
+  Host& home = host(rank_of_activity_[activity]);
+  std::erase_if(home.activities, [&](const HostActivity& each) { return each.id == activity; });
+  if (error && !home.is_down()) {
+    end_with(std::move(error));
+  }
+}
+
+void SimCluster::Impl::end_with(std::exception_ptr error) {
+  if (!error_) {
+    stop(describe(error));
+    error_ = std::move(error);
+  }
+}
+
+void SimCluster::Impl::send(Host& from, Rank to, Message message) {
+  if (to == from.rank) {
+    deliver(from, std::move(message));
+    return;
+  }
+  if (from.mailbox.is_lost(host(to).rank)) {
+    return;
+  }
+  const auto bytes = message.payload.size() + kFrameBytes;
+  launch({.to = to,
+          .crossing = network_.depart(from.rank, bytes, scheduler_.now()),
+          .message = std::move(message)});
+}
+
+void SimCluster::Impl::launch(Flight flight) {
+  const Seconds head = flight.crossing.head;
+  scheduler_.at(head, kHeadArrives, flights_.add(std::move(flight)));
+}
+
+// True for what was still on the sender's uplink, or waiting for it, when the sender failed.
+bool SimCluster::Impl::is_cut_off(const Flight& flight) {
+  return flight.crossing.left > host(flight.message.from).down_since;
+}
+
+void SimCluster::Impl::head_arrives(std::uint32_t index) {
+  const Flight& flight = flights_[index];
+  if (is_cut_off(flight)) {
+    flights_.take(index);
+    return;
+  }
+  const Seconds complete = network_.arrive(flight.to, flight.bytes(), flight.crossing);
+  scheduler_.at(complete, kFlightCompletes, index);
+}
+
+void SimCluster::Impl::flight_completes(std::uint32_t index) {
+  Flight flight = flights_.take(index);
+  Host& to = host(flight.to);
+  if (to.is_down() || is_cut_off(flight)) {
+    return;
+  }
+  if (flight.is_loss) {
+    lose(to, flight.message.from);
+  } else {
+    deliver(to, std::move(flight.message));
+  }
+}
+
+void SimCluster::Impl::deliver(Host& to, Message message) {
+  const auto taker = std::find_if(to.receivers.begin(), to.receivers.end(),
+                                  [&](const Receiver& each) { return each.match.takes(message); });
+  to.mailbox.put(std::move(message));
+  if (taker != to.receivers.end()) {
+    scheduler_.wake(taker->activity);
+    to.receivers.erase(taker);
+  }
+}
+
+// Wakes who may have waited for the lost peer; the mailbox tells them when they look again.
+void SimCluster::Impl::lose(Host& at, Rank peer) {
+  at.mailbox.lose(peer, host(peer).down_reason);
+  std::erase_if(at.receivers, [&](const Receiver& each) {
+    const bool affected = each.match.from == peer || each.match.from == kAnyRank;
+    if (affected) {
+      scheduler_.wake(each.activity);
+    }
+    return affected;
+  });
+}
+
+void SimCluster::Impl::fail_now(const Fault& fault) {
+  Host& failed = host(fault.rank);
+  if (failed.is_down()) {
+    return;
+  }
+  failed.down_since = scheduler_.now();
+  failed.down_reason = fault.reason;
+  for (const auto& activity : failed.activities) {
+    scheduler_.wake(activity.id);
+  }
+  // The news travel like a message without bytes that left just now, so that they come after all
+  // that is on the wire.
+  const Seconds left = scheduler_.now();
+  const Seconds there = left + network_.latency();
+  for (const Host& other : hosts_) {
+    if (other.rank != fault.rank) {
+      launch({.to = other.rank,
+              .crossing = {.left = left, .head = there, .tail = there},
+              .message = {.from = fault.rank, .header = {}, .payload = {}},
+              .is_loss = true});
+    }
+  }
+}
+
+// With no event left, whoever is alive waits in a receive without a deadline, or sleeps forever.
+std::string SimCluster::Impl::deadlock_report() const {
+  std::string report = fmt::format("deadlock at {} s", scheduler_.now());
+  std::size_t count = 0;
+  for (const Host& each : hosts_) {
+    for (const HostActivity& activity : each.activities) {
+      if (++count <= kNamedWaiters) {
+        report += fmt::format("{} {}", count == 1 ? ":" : ";", describe_wait(each, activity));
+      }
+    }
+  }
+  if (count > kNamedWaiters) {
+    report += fmt::format("; and {} more", count - kNamedWaiters);
+  }
+  return report;
+}
+
+std::string SimCluster::Impl::describe_wait(const Host& home, const HostActivity& activity) {
+  std::string who = name_of(home.rank);
+  if (!activity.name.empty()) {
+    who += fmt::format(" ({})", activity.name);
+  }
+  for (const Receiver& receiver : home.receivers) {
+    if (receiver.activity == activity.id) {
+      return fmt::format("{} waits for channel {} from {}", who,
+                         static_cast<std::uint32_t>(receiver.match.channel),
+                         name_of(receiver.match.from));
+    }
+  }
+  return who + " sleeps forever";
+}
+
+void SimCluster::Impl::SimNode::send(Rank to, Channel channel, Header header, Payload payload) {
+  Host& home = host();
+  home.throw_if_over();
+  cluster_.send(home, to,
+                {.from = rank_,
+                 .channel = channel,
+                 .header = header,
+                 .payload = payload.is_borrowed() ? payload.kept() : std::move(payload)});
+}
+
+std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Seconds deadline) {
+  Host& home = host();
+  for (;;) {
+    home.throw_if_down();
+    if (auto message = home.mailbox.take(match)) {
+      return message;
+    }
+    if (deadline <= now()) {
+      return std::nullopt;
+    }
+    const ActivityId self = cluster_.scheduler_.current();
+    home.receivers.push_back({self, match});
+    cluster_.scheduler_.wait_until(deadline);
+    // A message took it off the list; a deadline or the end of the run did not.
+    std::erase_if(home.receivers, [&](const Receiver& each) { return each.activity == self; });
+  }
+}
+
+void SimCluster::Impl::SimNode::busy(Seconds cost, const std::function<void()>& body) {
+  host().throw_if_over();
+  cluster_.scheduler_.run_outside(body);
+  if (cost > 0) {
+    wait_for(cost);
+  }
+}
+
+void SimCluster::Impl::SimNode::sleep(Seconds duration) { wait_for(duration); }
+
+void SimCluster::Impl::SimNode::spawn(std::string name, std::function<void(Node&)> body) {
+  host().throw_if_over();
+  cluster_.start(rank_, std::move(name), std::move(body));
+}
+
+void SimCluster::Impl::SimNode::wait_for(Seconds duration) {
+  const Host& home = host();
+  home.throw_if_over();
+  cluster_.scheduler_.wait_until(now() + std::max(duration, 0.0));
+  home.throw_if_over();
+}
+
+SimCluster::SimCluster(const ClusterSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+SimCluster::~SimCluster() = default;
+
+void SimCluster::start(Rank rank, std::function<void(Node&)> body) {
+  impl_->start(rank, "", std::move(body));
+}
+void SimCluster::run() { impl_->run(); }
+void SimCluster::stop(const std::string& reason) { impl_->stop(reason); }
+void SimCluster::fail(Rank rank, Seconds at, std::string reason) {
+  impl_->fail(rank, at, std::move(reason));
+}
+void SimCluster::poll(std::function<bool()> stop_requested) {
+  impl_->poll(std::move(stop_requested));
+}
+
+Seconds SimCluster::now() const { return impl_->scheduler().now(); }
+std::uint64_t SimCluster::events() const { return impl_->scheduler().events(); }
+std::uint64_t SimCluster::bytes_sent(Rank rank) const { return impl_->network().bytes_sent(rank); }
+
+}  // namespace motley

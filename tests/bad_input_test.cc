@@ -1,0 +1,162 @@
+// What a person gets for a mistake: one clear line, exit code 2, no run directory.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tests/process.h"
+
+namespace motley {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Mistake {
+  std::string name;
+  std::string job;
+  std::vector<std::string> expected;  // all of these stand in the line
+};
+
+std::string small_job(const std::string& more) { return "name = \"small\"\n" + more; }
+
+// Files that are wrong in one way each; FILES stands for their folder.
+void write_bad_files(const ScratchDir& scratch) {
+  auto number = [](std::uint32_t value) {
+    return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+                       static_cast<char>(value >> 8), static_cast<char>(value)};
+  };
+  auto images = [&](std::uint32_t magic, std::uint32_t count, std::size_t pixels) {
+    return number(magic) + number(count) + number(28) + number(28) + std::string(pixels, '\1');
+  };
+  auto labels = [&](std::uint32_t count) {
+    return number(0x801) + number(count) + std::string(count, '\1');
+  };
+  auto folder = [&](const std::string& name, const std::string& image_file,
+                    const std::string& label_file) {
+    fs::create_directories(scratch.file(name));
+    for (const char* part : {"train", "t10k"}) {
+      scratch.write(name + "/" + part + "-images-idx3-ubyte", image_file);
+      scratch.write(name + "/" + part + "-labels-idx1-ubyte", label_file);
+    }
+  };
+  folder("magic", images(0x999, 4, 4 * 784), labels(4));
+  folder("counts", images(0x803, 4, 4 * 784), labels(5));
+  folder("short", images(0x803, 4, 3 * 784), labels(4));
+  fs::create_directories(scratch.file("gz"));
+  for (const char* file : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                           "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
+    const std::string whole =
+        read_file(std::string("/usr/share/datasets/fashion-mnist/") + file + ".gz");
+    scratch.write(std::string("gz/") + file + ".gz", whole.substr(0, whole.size() / 2));
+  }
+  scratch.write("not.pt", "this is no module");
+}
+
+std::string idx_job(const std::string& folder) {
+  return small_job("[data]\nkind = \"idx\"\npath = \"FILES/" + folder + "\"\n");
+}
+
+const std::vector<Mistake>& mistakes() {
+  static const std::vector<Mistake> all = {
+      {"UnknownKey", small_job("[train]\nbach = 3\n"), {"job.toml:3", "train.bach", "train.batch"}},
+      {"UnknownTable", small_job("[trian]\nbatch = 3\n"), {"job.toml:2", "trian"}},
+      {"WrongType", small_job("[train]\nbatch = \"many\"\n"), {"job.toml:3", "train.batch"}},
+      {"NegativeSize", small_job("[train]\nbatch = -1\n"), {"job.toml:3", "train.batch"}},
+      {"ZeroWorkers", small_job("[cluster]\nworkers = 0\n"), {"job.toml:3", "cluster.workers"}},
+      {"WrongLength",
+       small_job("[cluster]\nworkers = 4\nspeeds = [1, 1, 1]\n"),
+       {"job.toml:4", "cluster.speeds", "3", "4"}},
+      {"Syntax", "name = \n", {"job.toml:1"}},
+      {"NotYetAvailable",
+       small_job("[strategy]\nsync = \"hop\"\n"),
+       {"job.toml:3", "hop", "all_reduce"}},
+      {"UnknownStrategy", small_job("[strategy]\nsync = \"all_reduse\"\n"), {"all_reduce"}},
+      {"MissingFolder", idx_job("nowhere"), {"nowhere"}},
+      {"WrongMagic", idx_job("magic"), {"magic", "images"}},
+      {"CountsDisagree", idx_job("counts"), {"counts", "4", "5"}},
+      {"TooShort", idx_job("short"), {"short", "images"}},
+      {"TruncatedGz", idx_job("gz"), {"train-images-idx3-ubyte.gz"}},
+      {"NotAModule",
+       small_job("[model]\nkind = \"torchscript\"\npath = \"FILES/not.pt\"\n"),
+       {"not.pt"}},
+      {"MissingModule",
+       small_job("[model]\nkind = \"torchscript\"\npath = \"FILES/none.pt\"\n"),
+       {"none.pt"}},
+      {"PhantomNeedsASimulation",
+       small_job("[model]\nkind = \"phantom\"\nparameters = 10\n"),
+       {"phantom"}},
+  };
+  return all;
+}
+
+class BadInput : public testing::TestWithParam<Mistake> {};
+
+TEST_P(BadInput, IsRefusedInOneLine) {
+  ScratchDir scratch;
+  write_bad_files(scratch);
+  std::string job = GetParam().job;
+  if (const auto at = job.find("FILES"); at != std::string::npos) {
+    job.replace(at, 5, scratch.path());
+  }
+  scratch.write("job.toml", job);
+  const Finished finished = run({MOTLEY_PROGRAM, "train", "job.toml"}, scratch.path());
+  EXPECT_EQ(finished.code, 2) << finished.err;
+  EXPECT_EQ(finished.out, "");
+  EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+  for (const std::string& part : GetParam().expected) {
+    EXPECT_NE(finished.err.find(part), std::string::npos) << finished.err << "lacks " << part;
+  }
+  EXPECT_FALSE(fs::exists(scratch.file("runs")));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadInput, testing::ValuesIn(mistakes()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(Usage, MistakesOnTheCommandLineAreRefused) {
+  ScratchDir scratch;
+  scratch.write("job.toml", small_job("[cluster]\nunit = 1e-4\n"));
+  const std::vector<std::vector<std::string>> commands = {
+      {MOTLEY_PROGRAM},
+      {MOTLEY_PROGRAM, "tarin", "job.toml"},
+      {MOTLEY_PROGRAM, "train"},
+      {MOTLEY_PROGRAM, "train", "job.toml", "--bogus"},
+      {MOTLEY_PROGRAM, "train", "none.toml"},
+      {MOTLEY_PROGRAM, "train", "."},
+      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "train.bach=3"},
+      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "train.batch"},
+      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "cluster.unit=0"},
+      {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "job.toml"},
+      {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "/proc/motley"},
+      {MOTLEY_PROGRAM, "worker", "--join", "nonsense", "--rank", "0"},
+  };
+  for (const auto& command : commands) {
+    const Finished finished = run(command, scratch.path());
+    EXPECT_EQ(finished.code, 2) << testing::PrintToString(command) << finished.err;
+    EXPECT_EQ(finished.out, "");
+    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
+    EXPECT_FALSE(fs::exists(scratch.file("runs")));
+  }
+}
+
+TEST(Usage, HelpAndVersionAndListsAreThere) {
+  for (const char* command : {"--help", "--version", "strategies"}) {
+    const Finished finished = run({MOTLEY_PROGRAM, command});
+    EXPECT_EQ(finished.code, 0) << command;
+    EXPECT_NE(finished.out, "") << command;
+  }
+  EXPECT_NE(run({MOTLEY_PROGRAM, "strategies"}).out.find("all_reduce"), std::string::npos);
+}
+
+TEST(Usage, ConfigPrintsAJobThatIsTheSameJob) {
+  ScratchDir scratch;
+  scratch.write("job.toml", small_job("[cluster]\nunit = 1e-4\n"));
+  const Finished first =
+      run({MOTLEY_PROGRAM, "config", "job.toml", "--set", "train.batch=99"}, scratch.path());
+  EXPECT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.out.find("batch = 99"), std::string::npos);
+  scratch.write("again.toml", first.out);
+  EXPECT_EQ(run({MOTLEY_PROGRAM, "config", "again.toml"}, scratch.path()).out, first.out);
+}
+
+}  // namespace
+}  // namespace motley

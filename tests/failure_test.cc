@@ -1,0 +1,147 @@
+// What happens to a real run when its processes are killed, stopped or told to end: it ends in
+// time, says who and why, leaves no process running and no file half-written.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/process.h"
+
+namespace motley {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+// Long enough to be interrupted, evaluated early enough to know that training is under way.
+constexpr const char* kJob = R"(
+name = "long"
+[model]
+kind = "mlp"
+[data]
+kind = "synthetic"
+samples = 2000
+test_samples = 100
+features = 20
+[train]
+batch = 64
+steps = 100000
+eval_every = 5
+[cluster]
+workers = 3
+unit = 1e-4
+heartbeat = 2.0
+)";
+
+class Failure : public testing::Test {
+ protected:
+  Failure()
+      : out_(scratch_.file("run")),
+        process_({MOTLEY_PROGRAM, "train", scratch_.write("job.toml", kJob), "--out", out_}) {
+    EXPECT_TRUE(eventually([&] { return fs::exists(out_ + "/metrics.jsonl"); }));
+    workers_ = children_of(process_.pid());
+    EXPECT_EQ(workers_.size(), 3U);
+  }
+
+  // Every file there is whole, and nothing but the files of the contract is there.
+  void expect_nothing_half_written() {
+    for (const auto& entry : fs::directory_iterator(out_)) {
+      const std::string name = entry.path().filename();
+      const std::vector<std::string> known = {"job.toml", "metrics.jsonl", "model.pt",
+                                              "summary.json"};
+      EXPECT_NE(std::find(known.begin(), known.end(), name), known.end()) << name;
+    }
+    std::istringstream lines(read_file(out_ + "/metrics.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(nlohmann::json::accept(line)) << line;
+    }
+  }
+
+  void expect_no_workers_left() {
+    EXPECT_TRUE(
+        eventually([&] { return std::none_of(workers_.begin(), workers_.end(), is_running); }));
+  }
+
+  ScratchDir scratch_;
+  const std::string out_;
+  Process process_;
+  std::vector<pid_t> workers_;
+};
+
+TEST_F(Failure, AKilledWorkerEndsTheRunAndIsNamed) {
+  const auto began = std::chrono::steady_clock::now();
+  kill(workers_[1], SIGKILL);
+  const Finished finished = process_.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_NE(finished.err.find("(pid " + std::to_string(workers_[1]) + ") was killed by signal 9"),
+            std::string::npos)
+      << finished.err;
+  EXPECT_NE(finished.err.find("worker "), std::string::npos);
+  expect_no_workers_left();
+  expect_nothing_half_written();
+  EXPECT_FALSE(fs::exists(out_ + "/summary.json"));
+}
+
+TEST_F(Failure, AStoppedWorkerIsNamedByItsSilence) {
+  kill(workers_[2], SIGSTOP);
+  const auto began = std::chrono::steady_clock::now();
+  const Finished finished = process_.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 4s);
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_NE(
+      finished.err.find("(pid " + std::to_string(workers_[2]) + ") gave no sign of life for 2 s"),
+      std::string::npos)
+      << finished.err;
+  expect_no_workers_left();
+}
+
+TEST_F(Failure, SigintStopsInOrderAndSaves) {
+  process_.signal(SIGINT);
+  const Finished finished = process_.wait();
+  EXPECT_EQ(finished.code, 130) << finished.err;
+  const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
+  EXPECT_EQ(summary["stopped"], "SIGINT");
+  EXPECT_GT(summary["samples"], 0);
+  EXPECT_TRUE(fs::exists(out_ + "/model.pt"));
+  expect_no_workers_left();
+  expect_nothing_half_written();
+}
+
+TEST_F(Failure, SigtermStopsInOrderAndSaves) {
+  process_.signal(SIGTERM);
+  const Finished finished = process_.wait();
+  EXPECT_EQ(finished.code, 143) << finished.err;
+  EXPECT_TRUE(nlohmann::json::accept(read_file(out_ + "/summary.json")));
+  expect_no_workers_left();
+}
+
+TEST_F(Failure, TheSecondSignalDoesNotWait) {
+  kill(workers_[0], SIGSTOP);  // so that stopping in order cannot work
+  process_.signal(SIGINT);
+  process_.signal(SIGTERM);
+  const Finished finished = process_.wait(5s);
+  EXPECT_EQ(finished.code, 130) << finished.err;
+  expect_no_workers_left();
+  expect_nothing_half_written();
+}
+
+TEST_F(Failure, WorkersDoNotOutliveAKilledCoordinator) {
+  process_.signal(SIGKILL);
+  process_.wait();
+  expect_no_workers_left();
+}
+
+TEST(Simulation, SigintStopsInOrderAndSaves) {
+  ScratchDir scratch;
+  const std::string out = scratch.file("run");
+  Process process({MOTLEY_PROGRAM, "simulate", scratch.write("job.toml", kJob), "--out", out});
+  ASSERT_TRUE(eventually([&] { return fs::exists(out + "/metrics.jsonl"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  EXPECT_EQ(nlohmann::json::parse(read_file(out + "/summary.json"))["stopped"], "SIGINT");
+}
+
+}  // namespace
+}  // namespace motley

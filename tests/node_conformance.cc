@@ -1,0 +1,562 @@
+#include "node_conformance.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <span>
+#include <stdexcept>
+
+#include "base/random.h"
+
+namespace motley {
+
+std::string NodeConformance::reason_of_run(std::vector<Body> bodies) {
+  try {
+    run(std::move(bodies));
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+namespace {
+
+constexpr Channel channel(int n) {
+  return Channel{static_cast<std::uint32_t>(Channel::kUser) + static_cast<std::uint32_t>(n)};
+}
+
+// For what a case is about, for telling each other how far one is, and one that nobody sends on.
+constexpr Channel kData = channel(0);
+constexpr Channel kSignal = channel(1);
+constexpr Channel kSilent = channel(2);
+
+// Bytes that depend on `seed` and on their place, so that a shift or a mix-up shows.
+std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
+  std::vector<std::byte> bytes(size);
+  std::uint64_t word = seed * 0x9e3779b97f4a7c15ULL + 1;
+  for (std::size_t at = 0; at < size; at += sizeof word) {
+    word = word * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::memcpy(&bytes[at], &word, std::min(sizeof word, size - at));
+  }
+  return bytes;
+}
+
+bool has_pattern(const Payload& payload, std::size_t size, std::uint64_t seed) {
+  const auto bytes = payload.bytes();
+  const auto expected = pattern(size, seed);
+  return std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end());
+}
+
+// Most messages are small, some of those empty; a few are large.
+std::size_t mixed_size(Random& random) {
+  switch (random.below(256)) {
+    case 0:
+      return 3 << 20;
+    case 1:
+    case 2:
+    case 3:
+      return random.below(256 << 10);
+    default:
+      return random.below(300);
+  }
+}
+
+// The peer of the Interrupted that `call` throws. Fails the test when it throws none.
+template <class Call>
+Rank interrupted_by(Call call) {
+  try {
+    call();
+  } catch (const Interrupted& e) {
+    return e.peer();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return kAnyRank;
+}
+
+// Waits until this node knows that `peer` is lost.
+void await_loss(Node& node, Rank peer) {
+  EXPECT_EQ(interrupted_by([&] { node.receive({kSilent, peer}); }), peer);
+}
+
+void wait_to_be_killed(Node& node) { node.receive({kSilent, node.rank()}); }
+
+// --- Messages ------------------------------------------------------------------------------
+
+TEST_P(NodeConformance, NodesKnowWhoTheyAreAndTheirClockRuns) {
+  std::array<std::atomic<int>, 3> seen{};
+  run_alike(3, [&](Node& node) {
+    EXPECT_EQ(node.size(), 3);
+    ++seen[static_cast<std::size_t>(node.rank())];
+    const Seconds before = node.now();
+    EXPECT_GE(before, 0);
+    node.sleep(0.001);
+    EXPECT_GE(node.now(), before + 0.001);
+  });
+  EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+}
+
+TEST_P(NodeConformance, MessagesArriveInOrderAndWhole) {
+  constexpr int kMessages = 3000;
+  run({[&](Node& node) {
+         Random random(1);
+         for (int i = 0; i < kMessages; ++i) {
+           const auto bytes = pattern(mixed_size(random), static_cast<std::uint64_t>(i));
+           node.send(1, kData, {.tag = i, .a = -i, .b = i * 1'000'000'000'000},
+                     Payload::copy_of(bytes));
+         }
+       },
+       [&](Node& node) {
+         Random random(1);
+         for (std::int64_t i = 0; i < kMessages; ++i) {
+           const Message message = node.receive({kData, 0});
+           ASSERT_EQ(message.from, 0);
+           ASSERT_EQ(message.channel, kData);
+           ASSERT_EQ(message.header, (Header{.tag = i, .a = -i, .b = i * 1'000'000'000'000}));
+           ASSERT_TRUE(
+               has_pattern(message.payload, mixed_size(random), static_cast<std::uint64_t>(i)));
+         }
+       }});
+}
+
+TEST_P(NodeConformance, PayloadsBeginAtAnAddressFitForFloats) {
+  run({[](Node& node) {
+         for (std::size_t size = 1; size < 40; ++size) {
+           const std::vector<float> floats(size, static_cast<float>(size));
+           node.send(1, kData, {}, Payload::copy_of(floats));
+         }
+       },
+       [](Node& node) {
+         for (std::size_t size = 1; size < 40; ++size) {
+           const Message message = node.receive({kData});
+           ASSERT_EQ(message.payload.floats().size(), size);
+           ASSERT_EQ(message.payload.floats().back(), static_cast<float>(size));
+         }
+       }});
+}
+
+TEST_P(NodeConformance, ChannelsDoNotMix) {
+  constexpr int kChannels = 40;
+  constexpr int kEach = 10;
+  run({[](Node& node) {
+         for (int i = 0; i < kEach; ++i) {
+           for (int c = 0; c < kChannels; ++c) {
+             node.send(1, channel(c), {.tag = i, .a = c});
+           }
+         }
+       },
+       [](Node& node) {
+         for (int c = kChannels - 1; c >= 0; --c) {
+           for (int i = 0; i < kEach; ++i) {
+             ASSERT_EQ(node.receive({channel(c)}).header, (Header{.tag = i, .a = c}));
+           }
+         }
+       }});
+}
+
+TEST_P(NodeConformance, AReceiveFromOneLeavesTheOthersMessages) {
+  run({[](Node& node) {
+         EXPECT_EQ(node.receive({kData, 2}).from, 2);
+         EXPECT_EQ(node.receive({kData, 3}).from, 3);
+         EXPECT_EQ(node.receive({kData, 1}).from, 1);
+       },
+       [](Node& node) {
+         node.send(0, kData, {});
+         node.send(2, kSignal, {});
+       },
+       [](Node& node) {
+         node.receive({kSignal, 1});
+         node.send(0, kData, {});
+         node.send(3, kSignal, {});
+       },
+       [](Node& node) {
+         node.receive({kSignal, 2});
+         node.send(0, kData, {});
+       }});
+}
+
+TEST_P(NodeConformance, AReceiveFromAnyTakesEverybodysMessagesOnce) {
+  constexpr int kEach = 100;
+  constexpr int kWorkers = 4;
+  run_alike(kWorkers, [](Node& node) {
+    if (node.rank() > 0) {
+      for (int i = 0; i < kEach; ++i) {
+        node.send(0, kData, {.tag = i});
+      }
+      return;
+    }
+    std::map<Rank, std::int64_t> next;
+    for (int i = 0; i < kEach * (kWorkers - 1); ++i) {
+      const Message message = node.receive({kData});
+      ASSERT_EQ(message.header.tag, next[message.from]++);
+    }
+    EXPECT_EQ(next.size(), static_cast<std::size_t>(kWorkers - 1));
+  });
+}
+
+TEST_P(NodeConformance, AMessageToOneselfArrives) {
+  run_alike(2, [](Node& node) {
+    const auto bytes = pattern(1000, 5);
+    node.send(node.rank(), kData, {.tag = 1}, Payload::copy_of(bytes));
+    node.send(node.rank(), kData, {.tag = 2});
+    const Message message = node.receive({kData, node.rank()});
+    EXPECT_EQ(message.header.tag, 1);
+    EXPECT_TRUE(has_pattern(message.payload, 1000, 5));
+    EXPECT_EQ(node.receive({kData}).header.tag, 2);
+  });
+}
+
+TEST_P(NodeConformance, ABorrowedPayloadMayBeOverwrittenAfterSend) {
+  constexpr int kMessages = 20;
+  run({[](Node& node) {
+         for (const std::size_t size : {4U, 1000U, 500'000U}) {
+           std::vector<float> buffer(size);
+           for (int i = 0; i < kMessages; ++i) {
+             std::fill(buffer.begin(), buffer.end(), static_cast<float>(i));
+             node.send(1, kData, {}, Payload::borrow(buffer));
+           }
+         }
+       },
+       [](Node& node) {
+         for (const std::size_t size : {4U, 1000U, 500'000U}) {
+           for (int i = 0; i < kMessages; ++i) {
+             const Message message = node.receive({kData});
+             const auto floats = message.payload.floats();
+             ASSERT_EQ(floats.size(), size);
+             ASSERT_TRUE(std::all_of(floats.begin(), floats.end(),
+                                     [&](float each) { return each == static_cast<float>(i); }))
+                 << "message " << i;
+           }
+         }
+       }});
+}
+
+TEST_P(NodeConformance, AnOwnedPayloadMayGoToManyAndOutlivesItsSender) {
+  constexpr int kWorkers = 4;
+  constexpr std::size_t kSize = 100'000;
+  run_alike(kWorkers, [](Node& node) {
+    if (node.rank() == 0) {
+      Payload payload = Payload::copy_of(pattern(kSize, 9));
+      for (Rank to = 1; to < kWorkers; ++to) {
+        node.send(to, kData, {}, payload);
+        node.send(to, kData, {}, payload.from(64));
+      }
+      EXPECT_TRUE(has_pattern(payload, kSize, 9));
+      return;
+    }
+    const Message whole = node.receive({kData});
+    EXPECT_TRUE(has_pattern(whole.payload, kSize, 9));
+    const Message rest = node.receive({kData});
+    EXPECT_TRUE(std::ranges::equal(rest.payload.bytes(), whole.payload.bytes().subspan(64)));
+  });
+}
+
+// Everybody sends to everybody, receiving now and then, and checks that each message came once.
+void talk_to_everybody(Node& node, int messages_each) {
+  Random random(77, static_cast<std::uint64_t>(node.rank()));
+  std::vector<Rank> plan;
+  for (Rank to = 0; to < node.size(); ++to) {
+    plan.insert(plan.end(), static_cast<std::size_t>(messages_each), to);
+  }
+  random.shuffle(std::span(plan));
+  std::map<Rank, std::int64_t> sent;
+  std::map<Rank, std::int64_t> received;
+  const auto check = [&](const Message& message) {
+    EXPECT_EQ(message.header.tag, received[message.from]++) << "from " << message.from;
+    EXPECT_TRUE(has_pattern(message.payload, static_cast<std::size_t>(message.header.a),
+                            static_cast<std::uint64_t>(message.header.b)));
+  };
+  std::size_t taken = 0;
+  for (const Rank to : plan) {
+    const std::size_t size = random.below(20'000);
+    const std::uint64_t seed = random.below(1U << 30);
+    node.send(to, kData,
+              {.tag = sent[to]++,
+               .a = static_cast<std::int64_t>(size),
+               .b = static_cast<std::int64_t>(seed)},
+              Payload::copy_of(pattern(size, seed)));
+    if (const auto message = node.receive_until({kData}, node.now())) {
+      check(*message);
+      ++taken;
+    }
+  }
+  for (; taken < plan.size(); ++taken) {
+    check(node.receive({kData}));
+  }
+  EXPECT_FALSE(node.receive_until({kData}, node.now()));
+}
+
+TEST_P(NodeConformance, RandomTrafficBetweenAllIsNeitherLostNorDoubled) {
+  run_alike(5, [](Node& node) { talk_to_everybody(node, 150); });
+}
+
+// --- Time ----------------------------------------------------------------------------------
+
+TEST_P(NodeConformance, ADeadlineInThePastGivesNothingAtOnce) {
+  run_alike(1, [](Node& node) {
+    EXPECT_FALSE(node.receive_until({kSilent}, node.now()));
+    EXPECT_FALSE(node.receive_until({kSilent}, node.now() - 100));
+  });
+}
+
+TEST_P(NodeConformance, ADeadlineInTheFutureGivesNothingThen) {
+  run_alike(1, [](Node& node) {
+    const Seconds deadline = node.now() + 0.02;
+    EXPECT_FALSE(node.receive_until({kSilent}, deadline));
+    EXPECT_GE(node.now(), deadline);
+  });
+}
+
+TEST_P(NodeConformance, WhatHasArrivedIsHandedOutEvenAfterTheDeadline) {
+  run({[](Node& node) {
+         node.receive({kSignal});  // it came after the data
+         const auto message = node.receive_until({kData}, node.now() - 1);
+         ASSERT_TRUE(message);
+         EXPECT_EQ(message->header.tag, 3);
+       },
+       [](Node& node) {
+         node.send(0, kData, {.tag = 3});
+         node.send(0, kSignal, {});
+       }});
+}
+
+TEST_P(NodeConformance, AMessageEndsAReceiveBeforeItsDeadline) {
+  run({[](Node& node) {
+         const Seconds deadline = node.now() + 3600;
+         EXPECT_TRUE(node.receive_until({kData}, deadline));
+         EXPECT_LT(node.now(), deadline);
+       },
+       [](Node& node) { node.send(0, kData, {}); }});
+}
+
+// --- Computing and activities --------------------------------------------------------------
+
+TEST_P(NodeConformance, BusyRunsItsBodyOnceAndToTheEnd) {
+  run_alike(2, [](Node& node) {
+    int runs = 0;
+    node.busy(0, [&] { ++runs; });
+    EXPECT_EQ(runs, 1);
+    node.busy(0.001, [&] { ++runs; });
+    EXPECT_EQ(runs, 2);
+  });
+}
+
+TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
+  run_alike(2, [](Node& node) {
+    EXPECT_THROW(node.busy(0.001, [] { throw std::out_of_range("sample"); }), std::out_of_range);
+    int runs = 0;
+    node.busy(0, [&] { ++runs; });
+    EXPECT_EQ(runs, 1);
+  });
+}
+
+// Parent and child of rank 0 each wait for what the other one makes possible.
+TEST_P(NodeConformance, ASpawnedActivitySharesTheMailboxAndRunsBesideItsParent) {
+  run({[](Node& node) {
+         node.spawn("echo", [](Node& child) {
+           EXPECT_EQ(child.rank(), 0);
+           for (int i = 0; i < 100; ++i) {
+             const Message message = child.receive({channel(10)});
+             child.send(1, channel(11), {.tag = message.header.tag});
+           }
+         });
+         for (int i = 0; i < 100; ++i) {
+           EXPECT_EQ(node.receive({channel(12), 1}).header.tag, i);
+         }
+       },
+       [](Node& node) {
+         for (int i = 0; i < 100; ++i) {
+           node.send(0, channel(10), {.tag = i});
+           EXPECT_EQ(node.receive({channel(11), 0}).header.tag, i);
+           node.send(0, channel(12), {.tag = i});
+         }
+       }});
+}
+
+TEST_P(NodeConformance, TheRunLastsUntilSpawnedActivitiesHaveReturned) {
+  std::atomic<int> ended{0};
+  run({[&](Node& node) {
+         node.spawn("child", [&](Node& child) {
+           child.spawn("grandchild", [&](Node& grandchild) {
+             grandchild.receive({kSignal});
+             ++ended;
+           });
+           child.receive({kData});
+           ++ended;
+         });
+         node.send(1, kSignal, {});
+         ++ended;
+       },
+       [](Node& node) {
+         node.receive({kSignal});
+         node.send(0, kData, {});
+         node.send(0, kSignal, {});
+       }});
+  EXPECT_EQ(ended, 3);
+}
+
+// --- Ends that are not happy ---------------------------------------------------------------
+
+TEST_P(NodeConformance, AnExceptionInABodyStopsTheRunWithItsReason) {
+  std::atomic<int> unwound{0};
+  const Body waiting = [&](Node& node) {
+    try {
+      node.receive({kSilent});
+    } catch (const Interrupted& e) {
+      EXPECT_NE(std::string(e.what()).find("out of samples"), std::string::npos) << e.what();
+      ++unwound;
+      throw;
+    }
+  };
+  const std::string reason =
+      reason_of_run({[](Node&) { throw std::runtime_error("out of samples"); }, waiting, waiting});
+  EXPECT_NE(reason.find("out of samples"), std::string::npos) << reason;
+  EXPECT_EQ(unwound, 2);
+}
+
+TEST_P(NodeConformance, AnExceptionInASpawnedActivityStopsTheRunToo) {
+  const std::string reason =
+      reason_of_run({[](Node& node) {
+                       node.spawn("bad", [](Node&) { throw std::runtime_error("spawned badly"); });
+                       node.receive({kSilent});
+                     },
+                     [](Node& node) { node.receive({kSilent}); }});
+  EXPECT_NE(reason.find("spawned badly"), std::string::npos) << reason;
+}
+
+TEST_P(NodeConformance, StoppingWakesWhoeverIsBlocked) {
+  std::atomic<int> unwound{0};
+  const auto blocked_in = [&](std::function<void(Node&)> call) {
+    return [&unwound, call](Node& node) {
+      node.send(0, kSignal, {});
+      EXPECT_EQ(interrupted_by([&] { call(node); }), kAnyRank);
+      EXPECT_EQ(interrupted_by([&] { node.receive({kSilent}); }), kAnyRank) << "and again";
+      ++unwound;
+    };
+  };
+  run({[&](Node& node) {
+         for (int i = 0; i < 6; ++i) {
+           node.receive({kSignal});
+         }
+         harness().stop("enough");
+       },
+       blocked_in([](Node& node) {
+         node.receive({kSilent, 0});
+       }),
+       blocked_in([](Node& node) { node.receive({kSilent}); }),
+       blocked_in([](Node& node) { node.receive_until({kSilent}, node.now() + 3600); }),
+       blocked_in([](Node& node) { node.sleep(3600); }), blocked_in([&](Node& node) {
+         node.spawn("child", [&](Node& child) {
+           child.send(0, kSignal, {});
+           EXPECT_EQ(interrupted_by([&] { child.receive({kSilent}); }), kAnyRank);
+           ++unwound;
+         });
+         node.receive({kSilent});
+       })});
+  EXPECT_EQ(unwound, 6);
+}
+
+TEST_P(NodeConformance, AReceiveFromALostPeerThrowsAfterWhatHadArrived) {
+  run({[&](Node& node) {
+         node.receive({kSignal, 1});  // came after the three
+         harness().kill(1);
+         await_loss(node, 1);
+         for (int i = 0; i < 3; ++i) {
+           EXPECT_EQ(node.receive({kData, 1}).header.tag, i);
+         }
+         EXPECT_EQ(interrupted_by([&] { node.receive({kData, 1}); }), 1);
+         EXPECT_EQ(interrupted_by([&] { node.receive_until({kData, 1}, node.now() + 3600); }), 1);
+       },
+       [](Node& node) {
+         for (int i = 0; i < 3; ++i) {
+           node.send(0, kData, {.tag = i});
+         }
+         node.send(0, kSignal, {});
+         wait_to_be_killed(node);
+       }});
+}
+
+TEST_P(NodeConformance, AReceiveFromAnyThrowsUntilTheLostPeerIsForgotten) {
+  run({[&](Node& node) {
+         node.receive({kSignal, 1});
+         harness().kill(1);
+         EXPECT_EQ(interrupted_by([&] { node.receive({kData}); }), 1);
+         EXPECT_EQ(interrupted_by([&] { node.receive({kData}); }), 1);
+         node.forget(1);
+         EXPECT_FALSE(node.receive_until({kData}, node.now()));
+         node.send(2, kSignal, {});
+         EXPECT_EQ(node.receive({kData}).from, 2);
+         EXPECT_EQ(interrupted_by([&] { node.receive({kData, 1}); }), 1) << "it is still lost";
+       },
+       [](Node& node) {
+         node.send(0, kSignal, {});
+         wait_to_be_killed(node);
+       },
+       [](Node& node) {
+         node.receive({kSignal, 0});
+         node.send(0, kData, {});
+       }});
+}
+
+TEST_P(NodeConformance, TheOthersGoOnAfterALoss) {
+  run({[&](Node& node) {
+         node.receive({kSignal, 1});
+         harness().kill(1);
+         await_loss(node, 1);
+         for (int i = 0; i < 100; ++i) {
+           node.send(2, kData, {.tag = i});
+           EXPECT_EQ(node.receive({kData, 2}).header.tag, i);
+         }
+       },
+       [](Node& node) {
+         node.send(0, kSignal, {});
+         wait_to_be_killed(node);
+       },
+       [](Node& node) {
+         for (int i = 0; i < 100; ++i) {
+           EXPECT_EQ(node.receive({kData, 0}).header.tag, i);
+           node.send(0, kData, {.tag = i});
+         }
+         await_loss(node, 1);
+       }});
+}
+
+TEST_P(NodeConformance, ALossEndsAReceiveThatIsUnderWay) {
+  run({[&](Node& node) {
+         node.receive({kSignal, 1});
+         node.receive({kSignal, 2});
+         harness().kill(1);
+         await_loss(node, 1);
+       },
+       [](Node& node) {
+         node.send(0, kSignal, {});
+         wait_to_be_killed(node);
+       },
+       [](Node& node) {
+         node.send(0, kSignal, {});
+         EXPECT_EQ(interrupted_by([&] { node.receive({kSilent}); }), 1);
+       }});
+}
+
+TEST_P(NodeConformance, AMessageToALostPeerIsDroppedInSilence) {
+  run({[&](Node& node) {
+         node.receive({kSignal, 1});
+         harness().kill(1);
+         const Payload large = Payload::copy_of(pattern(1 << 20, 3));
+         for (int i = 0; i < 10; ++i) {
+           node.send(1, kData, {}, large);  // maybe not known to be lost yet
+         }
+         await_loss(node, 1);
+         for (int i = 0; i < 10; ++i) {
+           node.send(1, kData, {}, large);
+         }
+       },
+       [](Node& node) {
+         node.send(0, kSignal, {});
+         wait_to_be_killed(node);
+       }});
+}
+
+}  // namespace
+}  // namespace motley

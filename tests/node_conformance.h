@@ -1,0 +1,73 @@
+// What every kind of Node must do, as one suite of tests over all of them.
+//
+// A kind of Node takes part by implementing NodeHarness and giving itself a name:
+//
+//   INSTANTIATE_TEST_SUITE_P(Sim, NodeConformance,
+//                            testing::Values(NodeKind{"sim", [] { return ...; }}));
+//
+// The cases are in node_conformance.cc. They wait for conditions only, never for time to pass, so
+// that they are quick and hold on a virtual clock as on a real one.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "node/node.h"
+
+namespace motley {
+
+// A cluster of workers for one test.
+class NodeHarness {
+ public:
+  using Body = std::function<void(Node&)>;
+
+  virtual ~NodeHarness() = default;
+
+  // Runs bodies[r] on rank r of a cluster of bodies.size() workers, until every activity has
+  // returned. An exception that leaves an activity stops the run and is thrown here (or one with
+  // the same what()); those of a killed rank do not count. Called once.
+  virtual void run(std::vector<Body> bodies) = 0;
+
+  // The two below are called by a body while run() is under way, from whatever rank.
+
+  // Stops the run: Node calls throw Interrupted(kAnyRank, reason).
+  virtual void stop(const std::string& reason) = 0;
+  // Cuts a rank off, as if its machine had lost power: its own Node calls throw, and the others
+  // learn of the loss some time later. What had arrived stays.
+  virtual void kill(Rank rank) = 0;
+};
+
+struct NodeKind {
+  std::string name;
+  std::function<std::unique_ptr<NodeHarness>()> make_harness;
+
+  friend std::ostream& operator<<(std::ostream& out, const NodeKind& kind) {
+    return out << kind.name;
+  }
+};
+
+class NodeConformance : public testing::TestWithParam<NodeKind> {
+ protected:
+  using Body = NodeHarness::Body;
+
+  NodeConformance() : harness_(GetParam().make_harness()) {}
+
+  void run(std::vector<Body> bodies) { harness_->run(std::move(bodies)); }
+  void run_alike(int workers, const Body& body) {
+    run(std::vector<Body>(static_cast<std::size_t>(workers), body));
+  }
+  // Runs and gives what() of the exception that came out; empty when there was none.
+  std::string reason_of_run(std::vector<Body> bodies);
+
+  NodeHarness& harness() { return *harness_; }
+
+ private:
+  std::unique_ptr<NodeHarness> harness_;
+};
+
+}  // namespace motley
