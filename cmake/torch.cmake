@@ -2,8 +2,10 @@
 #
 #   motley_uses_torch(target [REUSE other])
 #
-# <torch/torch.h> takes about 20 s to read, so such a target gets a precompiled header; with REUSE
-# that of another target. Whoever only calls the target links torch but never reads its headers.
+# torch's headers take 10 to 20 s to read, so such a target gets a precompiled header of what all
+# need, with REUSE that of another target. It holds <torch/types.h> (tensors) and no more: a file
+# pays again for the templates of every header that it sees, used or not.
+# Whoever only calls the target links torch but never reads its headers.
 find_package(Torch REQUIRED)
 
 add_library(motley_torch INTERFACE)
@@ -20,6 +22,8 @@ function(motley_uses_torch target)
   else()
     target_precompile_headers(${target} PRIVATE <torch/types.h>)
   endif()
+  # Half the time goes into optimising torch's templates; the arithmetic is inside libtorch.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
   # ccache refuses precompiled headers unless told that macros and times in them may be ignored.
   if(CCACHE)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER

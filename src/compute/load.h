@@ -8,8 +8,7 @@
 // wrong with a file, or with a model that does not fit its data, is an Error of one line.
 //
 // What a Task made here costs: the samples in memory once, however many replicas it makes; a
-// replica three blocks of the model's size (four with momentum, five with adam) and its
-// activations.
+// replica two blocks of the model's size (three with momentum, four with adam) and its activations.
 //
 // Task::model_file() gives what torch.jit.load() reads, in Python:
 //   model = torch.jit.load("model.pt"); dict(model.named_parameters())

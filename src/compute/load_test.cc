@@ -20,8 +20,8 @@ using test::TempFolder;
 Job synthetic_job(const std::string& model, std::int64_t features = 784) {
   Job job;
   job.model.kind = model;
-  job.data.samples = 512;
-  job.data.test_samples = 256;
+  job.data.samples = 400;
+  job.data.test_samples = 100;
   job.data.features = features;
   job.train.lr = 0.02;
   return job;
@@ -85,12 +85,12 @@ TEST(Load, EveryModelLearns) {
     const auto task = load(synthetic_job(model));
     const auto replica = task->make_replica();
     const auto before = task->evaluate(snapshot_of(*replica));
-    for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
-      train_epoch(*replica, task->training_samples(), 32, epoch);
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      train_epoch(*replica, task->training_samples(), 16, epoch);
     }
     const auto after = task->evaluate(snapshot_of(*replica));
     EXPECT_LT(after->loss, 0.8 * before->loss) << model;
-    EXPECT_GT(after->accuracy, 0.5) << model << ", ten classes";
+    EXPECT_GT(after->accuracy, 0.3) << model << ", ten classes";
   }
 }
 
@@ -147,7 +147,7 @@ TEST(Load, GradientsOfSplitsAddUp) {
     const bool ok = rc::check("gradients of the parts add up, " + model, [&] {
       const auto batch =
           *rc::gen::resize(24, rc::gen::nonEmpty(rc::gen::container<std::vector<SampleIndex>>(
-                                   rc::gen::inRange<SampleIndex>(0, 512))));
+                                   rc::gen::inRange<SampleIndex>(0, 400))));
       auto cuts = *rc::gen::container<std::vector<std::size_t>>(
           *rc::gen::inRange<std::size_t>(0, 6), rc::gen::inRange<std::size_t>(0, batch.size() + 1));
       cuts.push_back(0);

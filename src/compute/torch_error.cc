@@ -1,7 +1,9 @@
 #include "compute/torch_error.h"
 
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
 
+#include <stdexcept>
 #include <string_view>
 
 namespace motley {
@@ -19,6 +21,10 @@ std::string short_reason(const std::exception& error) {
   text = text.substr(0, text.find('\n'));
   constexpr std::size_t kLongest = 300;
   return std::string(text.substr(0, kLongest));
+}
+
+void throw_short(const char* what, const std::exception& error) {
+  throw std::runtime_error(fmt::format("{}: {}", what, short_reason(error)));
 }
 
 }  // namespace motley

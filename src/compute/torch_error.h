@@ -9,4 +9,17 @@ namespace motley {
 // torch's message without stack traces; of a TorchScript traceback, its last line.
 std::string short_reason(const std::exception& error);
 
+// Throws std::runtime_error("<what>: <short reason>").
+[[noreturn]] void throw_short(const char* what, const std::exception& error);
+
+// Runs `body`, with whatever it throws made short.
+template <class Body>
+auto with_short_errors(const char* what, const Body& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    throw_short(what, error);
+  }
+}
+
 }  // namespace motley

@@ -4,7 +4,6 @@
 #include <torch/optim/sgd.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <utility>
 
 #include "base/check.h"
@@ -94,16 +93,12 @@ double TorchReplica::compute(std::span<const SampleIndex> samples) {
     return 0;
   }
   batch_.gather(data_->training, samples);
-  try {
-    const torch::Tensor logits = network_->forward(batch_.features());
-    const torch::Tensor loss = summed_loss(logits, batch_.labels());
+  return with_short_errors("the model failed in training", [&] {
+    const torch::Tensor loss = summed_loss(network_->forward(batch_.features()), batch_.labels());
     loss.backward();
     check_views();
     return loss.item<double>();
-  } catch (const std::exception& error) {
-    throw std::runtime_error("the model failed on a batch of " + std::to_string(samples.size()) +
-                             ": " + short_reason(error));
-  }
+  });
 }
 
 void TorchReplica::apply(double scale) {

@@ -5,6 +5,7 @@
 #include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "compute/models.h"
@@ -88,7 +89,6 @@ TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
 TEST(TorchReplica, TheBlockIsTheModel) {
   auto owned = small_mlp();
   Network* network = owned.get();
-  const auto before = network->parameters();
   TorchReplica replica(std::move(owned), small_data(), TrainSpec{});
   const torch::Tensor input = torch::ones({1, 20});
   const torch::NoGradGuard no_grad;

@@ -98,7 +98,8 @@ std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
   for (std::size_t begin = 0; begin < all.size(); begin += kEvaluationBatch) {
     const std::size_t count = std::min(kEvaluationBatch, all.size() - begin);
     batch.gather(data_->test, std::span(all).subspan(begin, count));
-    const torch::Tensor logits = judge_->forward(batch.features());
+    const torch::Tensor logits = with_short_errors(
+        "the model failed in evaluation", [&] { return judge_->forward(batch.features()); });
     loss += summed_loss(logits, batch.labels()).item<double>();
     right += logits.argmax(1).eq(batch.labels()).sum().item<std::int64_t>();
   }

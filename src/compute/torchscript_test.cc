@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "compute/data/test_files.h"

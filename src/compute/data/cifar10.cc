@@ -59,7 +59,7 @@ Result<Dataset> read_cifar10(const std::string& folder, Parts parts) {
       return tl::unexpected(ok.error());
     }
   }
-  const Standardisation standardisation = standardise(training.pixels, 3, kPlane);
+  const Standardisation standardisation = standardise(training.pixels, kImage, 3);
   const auto count = static_cast<std::int64_t>(training.labels.size());
 
   Dataset data{{3, 32, 32}, kClasses, count, {}, {}};

@@ -1,7 +1,6 @@
 #include "compute/data/dataset.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -13,35 +12,15 @@
 namespace motley {
 namespace {
 
-Standardisation::Channel standardise_channel(const std::array<std::uint64_t, 256>& histogram) {
-  std::uint64_t count = 0;
-  std::uint64_t sum = 0;
-  std::uint64_t squares = 0;
-  for (std::uint64_t value = 0; value < histogram.size(); ++value) {
-    count += histogram[value];
-    sum += histogram[value] * value;
-    squares += histogram[value] * value * value;
-  }
-  if (count == 0) {
-    return {};
-  }
-  const double mean = static_cast<double>(sum) / static_cast<double>(count);
-  const double variance = static_cast<double>(squares) / static_cast<double>(count) - mean * mean;
-  const double deviation = variance > 1e-6 ? std::sqrt(variance) : 1.0;
-  return {static_cast<float>(1 / deviation), static_cast<float>(-mean / deviation)};
-}
-
 void gather_row(const Pixels& pixels, std::size_t row, std::span<float> out) {
-  const auto& channels = pixels.standardisation.channels;
-  const std::size_t plane = out.size() / channels.size();
+  const auto& [scale, shift] = pixels.standardisation;
+  const std::size_t plane = out.size() / scale.size();
   const std::uint8_t* from = pixels.values.data() + row * out.size();
-  float* to = out.data();
-  for (const auto [scale, shift] : channels) {
-    for (std::size_t i = 0; i < plane; ++i) {
-      to[i] = static_cast<float>(from[i]) * scale + shift;
+  for (std::size_t channel = 0; channel < scale.size(); ++channel) {
+    const float factor = scale[channel];
+    for (std::size_t i = channel * plane; i < (channel + 1) * plane; ++i) {
+      out[i] = static_cast<float>(from[i]) * factor + shift[i];
     }
-    from += plane;
-    to += plane;
   }
 }
 
@@ -68,18 +47,34 @@ std::size_t rows_of(const Samples::Features& features, std::size_t width) {
 
 }  // namespace
 
-Standardisation standardise(std::span<const std::uint8_t> pixels, std::size_t channels,
-                            std::size_t pixels_per_channel) {
-  std::vector<std::array<std::uint64_t, 256>> histograms(channels);
-  for (std::size_t begin = 0, plane = 0; begin < pixels.size(); begin += pixels_per_channel) {
-    for (const std::uint8_t value : pixels.subspan(begin, pixels_per_channel)) {
-      ++histograms[plane][value];
+Standardisation standardise(std::span<const std::uint8_t> images, std::size_t width,
+                            std::size_t channels) {
+  // Whole numbers as long as possible, so that every machine gets the same floats.
+  std::vector<std::uint64_t> sums(width);
+  std::vector<std::uint64_t> squares(width);
+  for (std::size_t image = 0; image < images.size(); image += width) {
+    for (std::size_t i = 0; i < width; ++i) {
+      const std::uint64_t value = images[image + i];
+      sums[i] += value;
+      squares[i] += value * value;
     }
-    plane = (plane + 1) % channels;
   }
+  const auto count = static_cast<double>(images.size() / width);
+  const std::size_t plane = width / channels;
   Standardisation result;
-  for (const auto& histogram : histograms) {
-    result.channels.push_back(standardise_channel(histogram));
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    double variance = 0;
+    for (std::size_t i = channel * plane; i < (channel + 1) * plane; ++i) {
+      const double mean = static_cast<double>(sums[i]) / count;
+      variance += static_cast<double>(squares[i]) / count - mean * mean;
+    }
+    variance /= static_cast<double>(plane);
+    const double deviation = variance > 1e-6 ? std::sqrt(variance) : 1.0;
+    result.scale.push_back(static_cast<float>(1 / deviation));
+    for (std::size_t i = channel * plane; i < (channel + 1) * plane; ++i) {
+      const double mean = static_cast<double>(sums[i]) / count;
+      result.shift.push_back(static_cast<float>(-mean / deviation));
+    }
   }
   return result;
 }

@@ -28,20 +28,17 @@ enum class Parts { kTraining, kTest, kBoth };
 inline bool keeps_training(Parts parts) { return parts != Parts::kTest; }
 inline bool keeps_test(Parts parts) { return parts != Parts::kTraining; }
 
-// What a pixel becomes: value * scale + shift, of its channel.
+// What pixel i becomes: value * scale of its channel + shift[i].
 struct Standardisation {
-  struct Channel {
-    float scale = 1;
-    float shift = 0;
-  };
-  std::vector<Channel> channels;
+  std::vector<float> scale;  // one per channel
+  std::vector<float> shift;  // one per pixel of an image
 };
 
-// The one rule for images: (pixel - mean) / deviation, per channel, over the training set. It is
-// computed from whole numbers, so every machine gets the same floats. A constant channel becomes 0.
-// `pixels` are images in a row, each channel by channel.
-Standardisation standardise(std::span<const std::uint8_t> pixels, std::size_t channels,
-                            std::size_t pixels_per_channel);
+// The one rule for images, as in He et al. 2016 (arXiv:1512.03385): minus the mean image of the
+// training set, then divided by what deviation is left, per channel. A channel that never changes
+// becomes 0. `images` are training images in a row, each `width` bytes, channel by channel.
+Standardisation standardise(std::span<const std::uint8_t> images, std::size_t width,
+                            std::size_t channels);
 
 struct Pixels {
   std::vector<std::uint8_t> values;

@@ -146,7 +146,7 @@ Result<Dataset> read_idx(const std::string& folder, std::int64_t classes, Parts 
   const std::uint32_t rows = images.rows;
   const std::uint32_t columns = images.columns;
   const std::size_t width = std::size_t{rows} * columns;
-  const Standardisation standardisation = standardise(images.pixels, 1, width);
+  const Standardisation standardisation = standardise(images.pixels, width, 1);
 
   Dataset data{{1, rows, columns}, classes, images.count, {}, {}};
   if (keeps_test(parts)) {

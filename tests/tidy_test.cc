@@ -1,0 +1,141 @@
+// The map stays true: who may include whom, how long files and lines may be, and that documents
+// which repeat what the code says still say the same.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "job/available.h"
+#include "job/print.h"
+#include "sync/registry.h"
+
+namespace motley {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = MOTLEY_SOURCE_DIR;
+constexpr std::size_t kLongestFile = 600;
+constexpr std::size_t kLongestLine = 100;
+
+// ARCHITECTURE.md has this table in words.
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"base", {}},
+    {"node", {"base"}},
+    {"cluster", {"base"}},
+    {"allocate", {"base"}},
+    {"job", {"base", "cluster"}},
+    {"record", {"base"}},
+    {"sync", {"base", "node", "cluster", "allocate", "job"}},
+    {"sim", {"base", "node", "cluster"}},
+    {"fabric", {"base", "node"}},
+    {"runtime", {"base", "node", "cluster", "allocate", "job", "record", "sync", "sim", "fabric"}},
+    {"compute", {"base", "job", "sync"}},
+    {"cli", {"base", "cluster", "compute", "job", "record", "runtime"}},
+};
+
+struct Line {
+  fs::path file;
+  std::size_t number;
+  std::string text;
+};
+
+bool is_source(const fs::path& file) {
+  return file.extension() == ".h" || file.extension() == ".cc";
+}
+bool is_test(const fs::path& file) { return file.stem().string().ends_with("_test"); }
+
+std::vector<fs::path> sources_under(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+    if (entry.is_regular_file() && is_source(entry.path())) {
+      files.push_back(entry.path());
+    }
+  }
+  return files;
+}
+
+std::vector<Line> lines_of(const fs::path& file) {
+  std::vector<Line> lines;
+  std::ifstream stream(file);
+  for (std::string text; std::getline(stream, text);) {
+    lines.push_back({file, lines.size() + 1, text});
+  }
+  return lines;
+}
+
+std::string read(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+TEST(Tidy, EveryFolderIncludesOnlyWhatItMay) {
+  const std::regex own_include("#include \"([a-z_]+)/.*");
+  for (const fs::path& file : sources_under("src")) {
+    const std::string folder = *fs::relative(file, kRoot / "src").begin();
+    ASSERT_TRUE(kMayInclude.contains(folder)) << folder << " is not in the table";
+    for (const Line& line : lines_of(file)) {
+      std::smatch match;
+      if (is_test(file) || !std::regex_match(line.text, match, own_include)) {
+        continue;
+      }
+      const std::string other = match[1];
+      EXPECT_TRUE(other == folder || kMayInclude.at(folder).contains(other))
+          << file << ":" << line.number << ": " << folder << " may not include " << other;
+    }
+  }
+}
+
+TEST(Tidy, TorchStaysInCompute) {
+  const std::regex torch("#include [<\"](torch|ATen|c10)/.*");
+  for (const fs::path& file : sources_under("src")) {
+    const std::string folder = *fs::relative(file, kRoot / "src").begin();
+    for (const Line& line : lines_of(file)) {
+      EXPECT_TRUE(folder == "compute" || !std::regex_match(line.text, torch))
+          << file << ":" << line.number;
+    }
+  }
+}
+
+TEST(Tidy, FilesAndLinesAreNotTooLong) {
+  for (const char* folder : {"src", "tests", "bench"}) {
+    for (const fs::path& file : sources_under(folder)) {
+      const auto lines = lines_of(file);
+      EXPECT_LE(lines.size(), kLongestFile) << file << ": does a second idea live in it?";
+      for (const Line& line : lines) {
+        EXPECT_LE(line.text.size(), kLongestLine) << file << ":" << line.number;
+      }
+    }
+  }
+}
+
+// A job may name exactly the methods that exist.
+TEST(Tidy, TheRegistryHasWhatAJobMayName) {
+  for (const Choice& choice : kSyncMethods) {
+    EXPECT_EQ(choice.available, find_strategy(choice.name) != nullptr) << choice.name;
+    EXPECT_EQ(choice.available, !choice.summary.empty()) << choice.name;
+  }
+}
+
+TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
+  EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys()), std::string::npos)
+      << "docs/job-file.md should contain:\n"
+      << describe_keys();
+}
+
+TEST(Tidy, TheArchitecturePageNamesEveryFolder) {
+  const std::string page = read(kRoot / "ARCHITECTURE.md");
+  for (const auto& [folder, others] : kMayInclude) {
+    EXPECT_NE(page.find("src/" + folder + "/"), std::string::npos) << folder;
+  }
+}
+
+}  // namespace
+}  // namespace motley
