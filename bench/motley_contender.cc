@@ -30,10 +30,10 @@ class MotleyContender final : public Contender {
         collective_(node_, Channel::kAllReduce, all_ranks(size)) {
     node_.attach(fabric_);
     const auto part = meeting / fmt::format("motley.{}.part", rank);
-    std::ofstream(part) << fabric_.port();
+    std::ofstream(part) << fabric_.endpoint().port << ' ' << fabric_.endpoint().local;
     std::filesystem::rename(part, meeting / fmt::format("motley.{}", rank));
     for (int peer = 0; peer < size; ++peer) {
-      fabric_.set_peer(peer, {"127.0.0.1", read_port(meeting / fmt::format("motley.{}", peer))});
+      fabric_.set_peer(peer, read_endpoint(meeting / fmt::format("motley.{}", peer)));
     }
   }
   ~MotleyContender() override { fabric_.close(1.0); }
@@ -44,13 +44,13 @@ class MotleyContender final : public Contender {
   }
 
  private:
-  static std::uint16_t read_port(const std::filesystem::path& file) {
+  static Endpoint read_endpoint(const std::filesystem::path& file) {
     while (!std::filesystem::exists(file)) {
       std::this_thread::yield();
     }
-    std::uint16_t port = 0;
-    std::ifstream(file) >> port;
-    return port;
+    Endpoint endpoint{"127.0.0.1"};
+    std::ifstream(file) >> endpoint.port >> endpoint.local;
+    return endpoint;
   }
 
   Driver driver_;

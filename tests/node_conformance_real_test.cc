@@ -27,6 +27,9 @@ struct RealRank {
 
 class RealHarness final : public NodeHarness {
  public:
+  enum class Over { kTcp, kLocal };
+  explicit RealHarness(Over over) : over_(over) {}
+
   void run(std::vector<Body> bodies) override {
     const int size = static_cast<int>(bodies.size());
     for (Rank rank = 0; rank < size; ++rank) {
@@ -34,7 +37,11 @@ class RealHarness final : public NodeHarness {
     }
     for (auto& one : ranks_) {
       for (Rank peer = 0; peer < size; ++peer) {
-        one->fabric->set_peer(peer, {"127.0.0.1", at(peer).fabric->port()});
+        Endpoint endpoint = at(peer).fabric->endpoint();
+        if (over_ == Over::kTcp) {
+          endpoint.local.clear();
+        }
+        one->fabric->set_peer(peer, endpoint);
       }
     }
     std::barrier all_returned(size);
@@ -95,14 +102,19 @@ class RealHarness final : public NodeHarness {
     }
   }
 
+  const Over over_;
   std::vector<std::unique_ptr<RealRank>> ranks_;
   std::mutex mutex_;
   std::exception_ptr first_error_;
 };
 
+NodeKind kind(const std::string& name, RealHarness::Over over) {
+  return {name, [over] { return std::make_unique<RealHarness>(over); }};
+}
+
 INSTANTIATE_TEST_SUITE_P(Real, NodeConformance,
-                         testing::Values(NodeKind{"real",
-                                                  [] { return std::make_unique<RealHarness>(); }}));
+                         testing::Values(kind("tcp", RealHarness::Over::kTcp),
+                                         kind("local", RealHarness::Over::kLocal)));
 
 }  // namespace
 }  // namespace motley

@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kShuffleStream = 0x5bff1e00;
+constexpr std::uint64_t kShuffleStream = 0xda7a0000;
 
 }  // namespace
 

@@ -13,6 +13,9 @@ using namespace std::chrono_literals;
 // So long after the last thread stopped waiting the background thread takes over. Shorter would
 // take the sockets away between two rounds of one exchange.
 constexpr auto kGrace = 1ms;
+// A thread whose last wait was shorter than this stays awake for so long in its next.
+constexpr auto kShortWait = 500us;
+constexpr auto kAwake = 100us;
 // One turn in the kernel; nothing depends on its length.
 constexpr auto kPatience = 1s;
 
@@ -47,9 +50,10 @@ Driver::~Driver() {
 // A thread that has what it waited for lets the next one drive.
 class Driver::HandOver {
  public:
-  explicit HandOver(Driver& driver) : driver_(driver) {}
+  explicit HandOver(Driver& driver) : driver_(driver), began_(Clock::now()) {}
   ~HandOver() {
     driver_.left_ = Clock::now();
+    driver_.waits_are_short_ = driver_.left_ - began_ < kShortWait;
     if (driver_.waiting_ > 0 && driver_.driving_ == Who::kNobody) {
       driver_.changed_.notify_all();
     }
@@ -59,6 +63,7 @@ class Driver::HandOver {
 
  private:
   Driver& driver_;
+  const Clock::time_point began_;
 };
 
 bool Driver::wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
@@ -109,9 +114,25 @@ void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration 
   driving_ = who;
   driving_thread_ = std::this_thread::get_id();
   lock.unlock();
-  io_.run_one_for(patience);
+  const bool stay_awake = who == Who::kWaiter && waits_are_short_;
+  if (!stay_awake || !drive_awake()) {
+    io_.run_one_for(patience);
+  }
   lock.lock();
   driving_ = Who::kNobody;
+}
+
+// Looks for work without going to sleep: a core that sleeps takes longer to wake than most messages
+// are under way. Yields, so that with more threads than cores the one that is waited for runs.
+bool Driver::drive_awake() {
+  const auto end = Clock::now() + kAwake;
+  do {
+    if (io_.poll_one() > 0) {
+      return true;
+    }
+    std::this_thread::yield();
+  } while (Clock::now() < end);
+  return false;
 }
 
 void Driver::drive_in_background() {

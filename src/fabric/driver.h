@@ -46,6 +46,7 @@ class Driver {
   class HandOver;
   // Runs one handler, if one comes within `patience`. The lock is released meanwhile.
   void drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience);
+  bool drive_awake();
 
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -53,8 +54,9 @@ class Driver {
   std::condition_variable changed_;
   Who driving_ = Who::kNobody;
   std::thread::id driving_thread_;
-  int waiting_ = 0;         // threads in changed_ that would like to drive or to see their ready()
-  int sleeping_ = 0;        // threads in changed_ that only want to see their ready()
+  int waiting_ = 0;   // threads in changed_ that would like to drive or to see their ready()
+  int sleeping_ = 0;  // threads in changed_ that only want to see their ready()
+  bool waits_are_short_ = false;
   Clock::time_point left_;  // when a thread last ended its wait()
   bool stopping_ = false;
   std::condition_variable background_;

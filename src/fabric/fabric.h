@@ -14,6 +14,7 @@ namespace motley {
 struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
+  std::string local = {};  // name of a socket that peers on the same machine can use instead
 };
 
 // Calls come one at a time, from whichever thread drives the fabric.

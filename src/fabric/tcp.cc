@@ -1,5 +1,9 @@
 #include "fabric/tcp.h"
 
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
 #include <asio/ip/address.hpp>
 #include <asio/post.hpp>
 #include <chrono>
@@ -13,6 +17,7 @@ namespace motley {
 namespace {
 
 using asio::ip::tcp;
+using unix_domain = asio::local::stream_protocol;
 
 constexpr int kSocketBuffer = 4 << 20;
 constexpr int kWorthSetting = 1 << 20;
@@ -21,6 +26,13 @@ int system_limit(const char* file) {
   int limit = 0;
   std::ifstream(file) >> limit;
   return limit;
+}
+
+// Of which there is one in the world, so that it is found on the right machine or not at all.
+std::string unique_name() {
+  std::array<std::uint64_t, 2> words{};
+  MOTLEY_CHECK(getrandom(words.data(), sizeof words, 0) == sizeof words, "no random numbers");
+  return fmt::format("motley-{:016x}{:016x}", words[0], words[1]);
 }
 
 }  // namespace
@@ -44,7 +56,11 @@ void enlarge_receive_buffer(int socket) {
 }
 
 TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
-    : driver_(driver), sink_(sink), options_(std::move(options)), acceptor_(driver.io()) {
+    : driver_(driver),
+      sink_(sink),
+      options_(std::move(options)),
+      acceptor_(driver.io()),
+      local_acceptor_(driver.io()) {
   MOTLEY_CHECK(options_.token.size() <= kHelloPayloadLimit, "token too long");
   const tcp::endpoint here(asio::ip::make_address(options_.address), options_.port);
   acceptor_.open(here.protocol());
@@ -52,10 +68,18 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
   enlarge_receive_buffer(acceptor_.native_handle());  // accepted sockets inherit it
   acceptor_.bind(here);
   acceptor_.listen();
-  port_ = acceptor_.local_endpoint().port();
+
+  // In the abstract namespace (a leading zero byte): no file to leave behind.
+  endpoint_ = {options_.address, acceptor_.local_endpoint().port(), unique_name()};
+  const unix_domain::endpoint here_too(std::string(1, '\0') + endpoint_.local);
+  local_acceptor_.open(here_too.protocol());
+  local_acceptor_.bind(here_too);
+  local_acceptor_.listen();
+
   asio::post(driver_.io(), [this, alive = alive_] {
     if (*alive) {
-      accept();
+      accept(acceptor_);
+      accept(local_acceptor_);
     }
   });
 }
@@ -68,6 +92,7 @@ TcpFabric::~TcpFabric() {
     *alive_ = false;
     std::error_code ignored;
     acceptor_.close(ignored);
+    local_acceptor_.close(ignored);
     for (const auto& connection : incoming_) {
       connection->shut();
     }
@@ -141,8 +166,10 @@ void TcpFabric::close(double patience) {
   }
 }
 
-void TcpFabric::accept() {
-  acceptor_.async_accept([this, alive = alive_](std::error_code error, tcp::socket socket) {
+template <class Acceptor>
+void TcpFabric::accept(Acceptor& acceptor) {
+  using Socket = typename Acceptor::protocol_type::socket;
+  acceptor.async_accept([this, &acceptor, alive = alive_](std::error_code error, Socket socket) {
     if (!*alive || error == asio::error::operation_aborted) {
       return;
     }
@@ -151,7 +178,7 @@ void TcpFabric::accept() {
       incoming_.insert(connection);
       connection->start();
     }
-    accept();
+    accept(acceptor);
   });
 }
 

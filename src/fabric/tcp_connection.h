@@ -2,7 +2,7 @@
 // Private to fabric/tcp*.cc.
 #pragma once
 
-#include <asio/ip/tcp.hpp>
+#include <asio/generic/stream_protocol.hpp>
 #include <asio/steady_timer.hpp>
 #include <deque>
 #include <memory>
@@ -42,6 +42,8 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
   };
   enum class State { kConnecting, kOpen, kDead };
 
+  // Over the local socket first, if the peer has one, then over TCP.
+  void connect_to(const asio::generic::stream_protocol::endpoint& there, bool local);
   void connected(const std::error_code& error);
   void flush();
   // With mutex_ held: false when the connection broke.
@@ -53,18 +55,18 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
   TcpFabric* fabric_;  // null once shut; driving thread only
   Driver& driver_;
   const Rank peer_;
-  const Endpoint endpoint_;
+  Endpoint endpoint_;  // driving thread only
 
   std::mutex mutex_;  // guards what follows
   State state_ = State::kConnecting;
-  asio::ip::tcp::socket socket_;
+  asio::generic::stream_protocol::socket socket_;
   std::deque<Queued> queue_;
 };
 
 // From a peer that has yet to say who it is. Touched by the driving thread only.
 class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
  public:
-  Incoming(TcpFabric& fabric, asio::ip::tcp::socket socket);
+  Incoming(TcpFabric& fabric, asio::generic::stream_protocol::socket socket);
 
   void start();
   void shut();
@@ -77,7 +79,7 @@ class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
   void end(const std::string& reason);
 
   TcpFabric* fabric_;  // null once shut
-  asio::ip::tcp::socket socket_;
+  asio::generic::stream_protocol::socket socket_;
   asio::steady_timer hello_timer_;
   FrameReader reader_;
   std::optional<Rank> peer_;

@@ -7,9 +7,7 @@
 
 namespace motley {
 
-using asio::ip::tcp;
-
-TcpFabric::Incoming::Incoming(TcpFabric& fabric, tcp::socket socket)
+TcpFabric::Incoming::Incoming(TcpFabric& fabric, asio::generic::stream_protocol::socket socket)
     : fabric_(&fabric),
       socket_(std::move(socket)),
       hello_timer_(fabric.driver_.io()),

@@ -12,6 +12,7 @@
 namespace motley {
 
 using asio::ip::tcp;
+using unix_domain = asio::local::stream_protocol;
 
 TcpFabric::Outgoing::Outgoing(TcpFabric& fabric, Rank peer, Endpoint endpoint)
     : fabric_(&fabric),
@@ -21,23 +22,35 @@ TcpFabric::Outgoing::Outgoing(TcpFabric& fabric, Rank peer, Endpoint endpoint)
       socket_(driver_.io()) {}
 
 void TcpFabric::Outgoing::connect() {
+  if (!endpoint_.local.empty()) {
+    connect_to(unix_domain::endpoint(std::string(1, '\0') + endpoint_.local), true);
+    return;
+  }
   std::error_code error;
   const auto address = asio::ip::make_address(endpoint_.host, error);
-  const tcp::endpoint there(address, endpoint_.port);
+  if (error) {
+    connected(error);
+  } else {
+    connect_to(tcp::endpoint(address, endpoint_.port), false);
+  }
+}
+
+void TcpFabric::Outgoing::connect_to(const asio::generic::stream_protocol::endpoint& there,
+                                     bool local) {
   std::lock_guard lock(mutex_);
   if (state_ == State::kDead) {
     return;
   }
-  if (!error) {
-    socket_.open(there.protocol(), error);
-  }
-  if (error) {
-    asio::post(driver_.io(), [self = shared_from_this(), error] { self->connected(error); });
-    return;
-  }
-  enlarge_send_buffer(socket_.native_handle());
-  socket_.async_connect(there, [self = shared_from_this()](const std::error_code& outcome) {
-    self->connected(outcome);
+  std::error_code ignored;
+  socket_.close(ignored);
+  // async_connect opens the socket; an error of that comes out like one of connecting.
+  socket_.async_connect(there, [self = shared_from_this(), local](const std::error_code& outcome) {
+    if (outcome && local && self->fabric_) {
+      self->endpoint_.local.clear();  // another machine: go over TCP
+      self->connect();
+    } else {
+      self->connected(outcome);
+    }
   });
 }
 
@@ -49,7 +62,10 @@ void TcpFabric::Outgoing::connected(const std::error_code& error) {
     std::lock_guard lock(mutex_);
     if (!error) {
       std::error_code ignored;
-      socket_.set_option(tcp::no_delay(true), ignored);
+      if (endpoint_.local.empty()) {
+        socket_.set_option(tcp::no_delay(true), ignored);
+      }
+      enlarge_send_buffer(socket_.native_handle());
       socket_.native_non_blocking(true, ignored);
       state_ = State::kOpen;
     }
@@ -159,7 +175,7 @@ void TcpFabric::Outgoing::wait_for_room() {
   }
   std::lock_guard lock(mutex_);
   if (state_ == State::kOpen) {
-    socket_.async_wait(tcp::socket::wait_write,
+    socket_.async_wait(asio::socket_base::wait_write,
                        [self = shared_from_this()](const std::error_code&) { self->flush(); });
   }
 }

@@ -53,7 +53,7 @@ class End final : public FabricSink {
   }
 
   TcpFabric& fabric() { return fabric_; }
-  Endpoint endpoint() const { return {"127.0.0.1", fabric_.port()}; }
+  Endpoint endpoint() const { return fabric_.endpoint(); }
 
  private:
   static TcpOptions with(Rank rank, TcpOptions options) {
@@ -166,7 +166,7 @@ TEST(TcpFabric, SaysWhenAPeerCannotBeReached) {
   std::uint16_t free_port = 0;
   {
     End gone(1);
-    free_port = gone.fabric().port();
+    free_port = gone.fabric().endpoint().port;
   }
   End a(0);
   a.fabric().set_peer(1, {"127.0.0.1", free_port});

@@ -34,6 +34,7 @@ void fields(auto&& each, auto& endpoint) requires requires { endpoint.host; }
 {
   each(endpoint.host);
   each(endpoint.port);
+  each(endpoint.local);
 }
 
 void fields(auto&& each, auto& info) requires requires { info.endpoint; }

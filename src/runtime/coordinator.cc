@@ -75,7 +75,7 @@ class Coordinator {
         "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
     for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
       auto command = launch_.worker_command;
-      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.port()),
+      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.endpoint().port),
                                      "--rank", std::to_string(rank)});
       workers_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
       workers_[rank].heard = node_.now();

@@ -87,7 +87,7 @@ class Worker final : public FabricSink, public Observer {
 
  private:
   Status work(const JobLoader& load) {
-    tell(Control::kJoin, encode(JoinInfo{{"127.0.0.1", fabric_.port()}}));
+    tell(Control::kJoin, encode(JoinInfo{fabric_.endpoint()}));
     const auto start = decode<StartInfo>(await(Control::kStart).payload);
     if (!start) {
       return fail("the coordinator's start message is damaged");

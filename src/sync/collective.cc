@@ -13,7 +13,7 @@ namespace {
 constexpr double kForgetting = 1.01;
 
 constexpr std::size_t kSegment = Collective::kSegmentBytes / sizeof(float);
-constexpr std::size_t kSegmentsAhead = 8;
+constexpr std::size_t kSegmentsAhead = 4;
 static_assert(Collective::kSmallBytes <= Collective::kSegmentBytes, "small blocks are one segment");
 
 void add(std::span<const float> from, float* to) {
