@@ -2,6 +2,8 @@
 #
 #   motley_library(sync SOURCES loop.cc LINK motley_node)   -> target motley_sync
 #   motley_test(sync SOURCES loop_test.cc LINK motley_sync) -> target sync_test, run by ctest
+#
+# A test that is about threads has the label `threads`: those are what ThreadSanitizer runs.
 
 include(GoogleTest)
 
@@ -20,6 +22,9 @@ endfunction()
 
 function(motley_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()

@@ -119,10 +119,14 @@ TEST_F(Failure, SigtermStopsInOrderAndSaves) {
 
 TEST_F(Failure, TheSecondSignalDoesNotWait) {
   kill(workers_[0], SIGSTOP);  // so that stopping in order cannot work
-  process_.signal(SIGINT);
-  process_.signal(SIGTERM);
-  const Finished finished = process_.wait(5s);
+  // Two signals at once may count as one: a person presses the keys until it ends.
+  EXPECT_TRUE(eventually([&] {
+    process_.signal(SIGINT);
+    return !is_running(process_.pid());
+  }));
+  const Finished finished = process_.wait();
   EXPECT_EQ(finished.code, 130) << finished.err;
+  EXPECT_NE(finished.err.find("nothing was saved"), std::string::npos) << finished.err;
   expect_no_workers_left();
   expect_nothing_half_written();
 }

@@ -1,0 +1,2 @@
+// The body of asio, compiled here once instead of in every file that uses it.
+#include <asio/impl/src.hpp>

@@ -1,0 +1,85 @@
+#include "runtime/control.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace motley {
+namespace {
+
+SnapshotInfo snapshot() { return {{1.5, 640, 0.25}, {{1.0F, -2.0F, 3.5F}, {0.125F}}}; }
+
+StartInfo start() {
+  StartInfo info;
+  info.job = "name = \"x\"\n";
+  info.heartbeat = 0.4;
+  info.workers = {{"127.0.0.1", 4711, "motley-a"}, {"10.0.0.2", 80, ""}};
+  return info;
+}
+
+TEST(Control, WhatIsEncodedComesBack) {
+  const auto started = decode<StartInfo>(encode(start()));
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->job, start().job);
+  EXPECT_EQ(started->heartbeat, 0.4);
+  ASSERT_EQ(started->workers.size(), 2U);
+  EXPECT_EQ(started->workers[0].host, "127.0.0.1");
+  EXPECT_EQ(started->workers[0].port, 4711);
+  EXPECT_EQ(started->workers[0].local, "motley-a");
+
+  const auto model = decode<SnapshotInfo>(encode(snapshot()));
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->note.seconds, 1.5);
+  EXPECT_EQ(model->note.samples, 640);
+  EXPECT_EQ(model->note.train_loss, 0.25);
+  EXPECT_EQ(model->snapshot.parameters, snapshot().snapshot.parameters);
+  EXPECT_EQ(model->snapshot.buffers, snapshot().snapshot.buffers);
+
+  SnapshotInfo without_loss = snapshot();
+  without_loss.note.train_loss = std::nullopt;
+  EXPECT_EQ(decode<SnapshotInfo>(encode(without_loss))->note.train_loss, std::nullopt);
+
+  DoneInfo done;
+  done.result = {100, 10, {9, 5, 3, 1}};
+  done.bytes_sent = 12345678901;
+  const auto result = decode<DoneInfo>(encode(done));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->result.times.communicate, 3);
+  EXPECT_EQ(result->bytes_sent, 12345678901);
+
+  const auto failed = decode<FailedInfo>(encode(FailedInfo{2, "rank 2 has left"}));
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->peer, 2);
+  EXPECT_EQ(failed->reason, "rank 2 has left");
+}
+
+Payload mutated(const Payload& payload, Random& random) {
+  std::vector<std::byte> bytes(payload.bytes().begin(), payload.bytes().end());
+  switch (random.below(3)) {
+    case 0:
+      bytes.resize(random.below(bytes.size() + 1));
+      break;
+    case 1:
+      bytes.resize(bytes.size() + 1 + random.below(20), static_cast<std::byte>(random.below(256)));
+      break;
+    default:
+      bytes[random.below(bytes.size())] = static_cast<std::byte>(random.below(256));
+  }
+  return Payload::copy_of(std::span(bytes));
+}
+
+// Never a crash, never more memory than there are bytes.
+TEST(Control, DamagedMessagesAreRefusedOrRead) {
+  Random random(3);
+  int refused = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    refused += decode<StartInfo>(mutated(encode(start()), random)) ? 0 : 1;
+    refused += decode<SnapshotInfo>(mutated(encode(snapshot()), random)) ? 0 : 1;
+    refused += decode<DoneInfo>(mutated(encode(DoneInfo{}), random)) ? 0 : 1;
+    refused += decode<FailedInfo>(mutated(encode(FailedInfo{1, "why"}), random)) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 10'000);  // every cut and every addition, at least
+}
+
+}  // namespace
+}  // namespace motley

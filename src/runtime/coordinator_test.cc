@@ -1,0 +1,158 @@
+// Coordinator and workers as real processes, without torch: this program is its own worker, so that
+// the sanitizers see both sides.
+#include "runtime/coordinator.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "job/parse.h"
+#include "job/print.h"
+#include "runtime/simulate.h"
+#include "runtime/worker.h"
+#include "tests/quiet_monitor.h"
+#include "tests/toy_task.h"
+
+namespace motley {
+namespace {
+
+constexpr const char* kJob = R"(
+name = "toy"
+[data]
+samples = 500
+features = 30000   # enough for the ring
+[train]
+batch = 50
+steps = 60
+eval_every = 20
+[cluster]
+workers = 3
+unit = 1e-5
+heartbeat = 30.0   # sanitizers are slow
+)";
+
+std::shared_ptr<ToyTask> toy_task(const Job& job) {
+  const auto features = static_cast<std::size_t>(job.data.features);
+  const double lr = 1.0 / (10.0 + static_cast<double>(features));
+  return std::make_shared<ToyTask>(job.data.samples, features, job.seed, lr);
+}
+
+// What a worker of this program loads. The job's name says how it should fail.
+Result<LoadedJob> load_toy(const std::string& text) {
+  auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
+  if (!job) {
+    return tl::unexpected(job.error());
+  }
+  if (job->name == "unloadable") {
+    return fail("the data is not there");
+  }
+  if (job->name == "deadly") {
+    raise(SIGKILL);
+  }
+  return LoadedJob{*job, toy_task(*job)};
+}
+
+Job toy_job(std::vector<std::string> overrides = {}) {
+  auto job = parse_job(kJob, "job.toml", overrides, Mode::kTrain);
+  EXPECT_TRUE(job) << job.error().message;
+  return *job;
+}
+
+RunOutcome train_toy(const Job& job, RunMonitor& monitor) {
+  auto task = toy_task(job);
+  return train_with_processes(job, *task, monitor, {{"/proc/self/exe", "worker"}, to_toml(job)});
+}
+
+std::string failure_of(const Job& job) {
+  QuietMonitor monitor;
+  try {
+    train_toy(job, monitor);
+  } catch (const RunFailed& failed) {
+    return failed.what();
+  }
+  return "";
+}
+
+TEST(Coordinator, ARealRunEqualsASimulatedOne) {
+  const Job job = toy_job();
+  QuietMonitor real_monitor;
+  QuietMonitor simulated_monitor;
+  const RunOutcome real = train_toy(job, real_monitor);
+  const RunOutcome simulated = simulate(job, *toy_task(job), simulated_monitor);
+
+  EXPECT_EQ(real.samples, 3'000);
+  EXPECT_EQ(real.stopped, std::nullopt);
+  EXPECT_EQ(real.model.parameters, simulated.model.parameters);
+  ASSERT_EQ(real_monitor.metrics.size(), 3U);
+  for (std::size_t i = 0; i < real_monitor.metrics.size(); ++i) {
+    EXPECT_EQ(real_monitor.metrics[i].samples, simulated_monitor.metrics[i].samples);
+    EXPECT_EQ(real_monitor.metrics[i].loss, simulated_monitor.metrics[i].loss);
+  }
+  ASSERT_EQ(real.workers.size(), 3U);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(real.workers[rank].samples, simulated.workers[rank].samples);
+    EXPECT_EQ(real.workers[rank].steps, simulated.workers[rank].steps);
+    EXPECT_EQ(real.workers[rank].bytes_sent, simulated.workers[rank].bytes_sent);
+    EXPECT_TRUE(real.workers[rank].pace_missed.has_value());
+  }
+}
+
+TEST(Coordinator, AWorkerThatCannotLoadIsTheReason) {
+  const std::string reason = failure_of(toy_job({"name=unloadable"}));
+  EXPECT_NE(reason.find("failed: the data is not there"), std::string::npos) << reason;
+}
+
+TEST(Coordinator, AWorkerThatIsKilledIsTheReason) {
+  const std::string reason = failure_of(toy_job({"name=deadly"}));
+  EXPECT_NE(reason.find("was killed by signal 9 (Killed)"), std::string::npos) << reason;
+}
+
+TEST(Coordinator, AProgramThatIsNotThereIsTheReason) {
+  const Job job = toy_job();
+  QuietMonitor monitor;
+  try {
+    train_with_processes(job, *toy_task(job), monitor, {{"/no/such/program"}, to_toml(job)});
+    FAIL();
+  } catch (const RunFailed& failed) {
+    EXPECT_NE(std::string(failed.what()).find("exited with code 127"), std::string::npos);
+  }
+}
+
+TEST(Coordinator, StopsInOrderWhenAsked) {
+  QuietMonitor monitor;
+  monitor.stop_after_samples = 1;
+  const RunOutcome outcome =
+      train_toy(toy_job({"train.steps=1000000", "cluster.unit=1e-4"}), monitor);
+  EXPECT_EQ(outcome.stopped, "SIGINT");
+  EXPECT_GT(outcome.samples, 0);
+  for (const WorkerSummary& worker : outcome.workers) {
+    EXPECT_EQ(worker.steps, outcome.workers.front().steps);
+  }
+}
+
+TEST(Coordinator, EndsWhenTheTargetIsReached) {
+  QuietMonitor monitor;
+  const RunOutcome outcome =
+      train_toy(toy_job({"train.steps=1000000", "train.eval_every=1", "train.target_accuracy=0.9",
+                         "data.features=5", "cluster.unit=1e-4"}),
+                monitor);
+  EXPECT_EQ(outcome.stopped, "target");
+}
+
+}  // namespace
+}  // namespace motley
+
+int main(int argc, char** argv) {
+  // worker --join 127.0.0.1:PORT --rank N
+  if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
+    const std::string join = argv[3];
+    const auto port = static_cast<std::uint16_t>(std::stoi(join.substr(join.rfind(':') + 1)));
+    return motley::run_worker(
+        {std::stoi(argv[5]), {"127.0.0.1", port}, std::getenv(motley::kTokenVariable)},
+        motley::load_toy);
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
