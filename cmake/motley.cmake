@@ -21,7 +21,7 @@ function(motley_library name)
 endfunction()
 
 function(motley_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
     return()
   endif()
@@ -31,6 +31,7 @@ function(motley_test name)
   add_executable(${name}_test ${ARG_SOURCES})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/..."
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main rapidcheck)
+  target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()

@@ -113,8 +113,8 @@ void Driver::wake() {
 void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience) {
   driving_ = who;
   driving_thread_ = std::this_thread::get_id();
-  lock.unlock();
   const bool stay_awake = who == Who::kWaiter && waits_are_short_;
+  lock.unlock();
   if (!stay_awake || !drive_awake()) {
     io_.run_one_for(patience);
   }

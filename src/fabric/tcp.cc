@@ -86,23 +86,27 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
 
 TcpFabric::~TcpFabric() {
   // Handlers of ours may still be queued. They run one at a time, so after this one none of them
-  // finds the fabric alive.
-  std::promise<void> done;
-  asio::post(driver_.io(), [this, &done] {
-    *alive_ = false;
-    std::error_code ignored;
-    acceptor_.close(ignored);
-    local_acceptor_.close(ignored);
-    for (const auto& connection : incoming_) {
-      connection->shut();
-    }
-    std::lock_guard lock(mutex_);
-    for (const auto& [peer, connection] : outgoing_) {
-      connection->shut();
-    }
-    done.set_value();
+  // finds the fabric alive. The promise is the handler's too: it may outlive this call in there.
+  auto done = std::make_shared<std::promise<void>>();
+  asio::post(driver_.io(), [this, done] {
+    shut();
+    done->set_value();
   });
-  done.get_future().wait();
+  done->get_future().wait();
+}
+
+void TcpFabric::shut() {
+  *alive_ = false;
+  std::error_code ignored;
+  acceptor_.close(ignored);
+  local_acceptor_.close(ignored);
+  for (const auto& connection : incoming_) {
+    connection->shut();
+  }
+  std::lock_guard lock(mutex_);
+  for (const auto& [peer, connection] : outgoing_) {
+    connection->shut();
+  }
 }
 
 void TcpFabric::set_peer(Rank peer, const Endpoint& endpoint) {

@@ -69,6 +69,7 @@ class TcpFabric final : public Fabric {
   // Driving thread only:
   template <class Acceptor>
   void accept(Acceptor& acceptor);
+  void shut();
   bool hears(Rank peer) const;
   void peer_lost(Rank peer, const std::string& reason);
 

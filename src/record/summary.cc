@@ -30,7 +30,10 @@ std::optional<Seconds> time_to_target(const Summary& summary) {
   const auto reached = std::ranges::find_if(summary.metrics, [&](const Metric& metric) {
     return metric.accuracy >= *summary.target_accuracy;
   });
-  return reached == summary.metrics.end() ? std::nullopt : std::optional(reached->seconds);
+  if (reached == summary.metrics.end()) {
+    return std::nullopt;
+  }
+  return reached->seconds;
 }
 
 Json worker_to_json(const WorkerSummary& worker) {
