@@ -109,13 +109,15 @@ class Coordinator {
     while (!reached()) {
       if (auto message = next_message()) {
         handle(*message);
-        continue;  // messages first: they tell the reason why a process ended
       }
-      look_at_processes();
-      look_at_clocks();
-      look_at_monitor();
-      take_metrics();
-      throw_root_cause();
+      if (node_.now() - looked_ >= kTick) {
+        looked_ = node_.now();
+        look_at_processes();
+        look_at_clocks();
+        look_at_monitor();
+        take_metrics();
+        throw_root_cause();
+      }
     }
   }
 
@@ -302,6 +304,7 @@ class Coordinator {
   TcpFabric fabric_;
   const std::int64_t limit_;
   Evaluator evaluator_;
+  Seconds looked_ = 0;  // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
   Snapshot model_;
   std::optional<std::string> stopped_;
