@@ -1,5 +1,5 @@
-// Events per second of the simulator: 1,024 workers pass the segments of a phantom model of 25
-// million parameters around a ring, as a ring all-reduce does, with a paced step before each pass.
+// Events per second of the simulator: 1,024 workers make one step of all_reduce with a phantom
+// model of 25 million parameters, with the product's own loop and strategy.
 //
 //   sim_bench [--quick] [--json FILE]
 //
@@ -15,16 +15,16 @@
 #include <string_view>
 #include <vector>
 
-#include "base/random.h"
 #include "sim/cluster.h"
+#include "sync/loop.h"
+#include "sync/registry.h"
 
 namespace motley::bench {
 namespace {
 
 constexpr int kWorkers = 1024;
-constexpr std::size_t kModelBytes = 100'000'000;
-constexpr Seconds kStepSeconds = 0.1;
-constexpr int kSteps = 1;  // about 4 million events
+constexpr std::int64_t kParameters = 25'000'000;
+constexpr std::int64_t kSteps = 1;  // about 4 million events
 constexpr int kRuns = 5;
 constexpr int kQuickRuns = 3;
 
@@ -35,34 +35,40 @@ struct Run {
   double events_per_second() const { return static_cast<double>(events) / seconds; }
 };
 
-ClusterSpec cluster_spec() {
-  ClusterSpec spec;
-  spec.workers = kWorkers;
-  spec.unit = 1e-3;
-  spec.speeds.assign(kWorkers, 1.0);
-  spec.bandwidth.assign(kWorkers, 1.25e9);
-  return spec;
+Job phantom_job() {
+  Job job;
+  job.model.kind = "phantom";
+  job.train.batch = 64 * kWorkers;
+  job.train.steps = kSteps;
+  job.cluster.workers = kWorkers;
+  job.cluster.unit = 1e-3;
+  job.cluster.speeds.assign(kWorkers, 1.0);
+  job.cluster.bandwidth.assign(kWorkers, 1.25e9);
+  job.cluster.slowdowns = {{0.5, 1.5}};
+  return job;
 }
 
-// One worker's side: 2 (n - 1) passes of a segment to the right neighbour.
-void pass_around(Node& node) {
-  const Rank right = (node.rank() + 1) % node.size();
-  const Rank left = (node.rank() + node.size() - 1) % node.size();
-  const Payload segment = Payload::phantom(kModelBytes / static_cast<std::size_t>(node.size()));
-  Random random(1, static_cast<std::uint64_t>(node.rank()));
-  for (int step = 0; step < kSteps; ++step) {
-    node.busy(kStepSeconds * (1 + random.uniform()), [] {});
-    for (int pass = 0; pass < 2 * (node.size() - 1); ++pass) {
-      node.send(right, Channel::kAllReduce, {.tag = step, .a = pass}, segment);
-      node.receive({Channel::kAllReduce, left});
-    }
-  }
+class Nobody final : public Observer {
+ public:
+  void on_step(Seconds, const Progress&, const WorkerResult&) override {}
+  void on_snapshot(Seconds, const Progress&, Replica&) override {}
+};
+
+void train_on(Node& node, const Job& job) {
+  PhantomReplica replica(kParameters);
+  Ledger ledger(ledger_options(job, job.train.batch * kSteps));
+  CostModel cost(job.cluster, node.rank(), job.seed);
+  Nobody nobody;
+  auto strategy =
+      find_strategy("all_reduce")->make({node, replica, ledger, job, [] { return false; }});
+  train(node, *strategy, replica, cost, nobody);
 }
 
 Run run_once() {
-  SimCluster cluster(cluster_spec());
+  const Job job = phantom_job();
+  SimCluster cluster(job.cluster);
   for (Rank rank = 0; rank < kWorkers; ++rank) {
-    cluster.start(rank, pass_around);
+    cluster.start(rank, [&job](Node& node) { train_on(node, job); });
   }
   const auto begin = std::chrono::steady_clock::now();
   cluster.run();

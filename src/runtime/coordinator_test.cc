@@ -22,7 +22,7 @@ constexpr const char* kJob = R"(
 name = "toy"
 [data]
 samples = 500
-features = 30000   # enough for the ring
+features = 20000   # enough for the ring
 [train]
 batch = 50
 steps = 60
