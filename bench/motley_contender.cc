@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,12 +13,6 @@
 
 namespace motley::bench {
 namespace {
-
-std::vector<Rank> all_ranks(int size) {
-  std::vector<Rank> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 // The product's own node, fabric and collective. The ports meet through files, as Gloo's do.
 class MotleyContender final : public Contender {

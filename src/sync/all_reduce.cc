@@ -1,7 +1,5 @@
 #include "sync/all_reduce.h"
 
-#include <numeric>
-
 #include "allocate/shares.h"
 #include "sync/collective.h"
 
@@ -10,12 +8,6 @@ namespace {
 
 // What travels behind the gradient (Replica::kTail).
 enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
-
-std::vector<Rank> all_ranks(int size) {
-  std::vector<Rank> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
 
 class AllReduce final : public Strategy {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
 
@@ -23,6 +24,12 @@ void add(std::span<const float> from, float* to) {
 }
 
 }  // namespace
+
+std::vector<Rank> all_ranks(int size) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
 
 Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
     : node_(node),

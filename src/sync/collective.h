@@ -15,6 +15,9 @@
 
 namespace motley {
 
+// 0 .. size-1: the group of all workers.
+std::vector<Rank> all_ranks(int size);
+
 class Collective {
  public:
   // Spans of at most this many bytes take the small way.

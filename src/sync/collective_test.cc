@@ -4,7 +4,6 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "base/random.h"
 #include "sim/cluster.h"
@@ -30,12 +29,6 @@ std::vector<float> random_block(std::size_t size, std::uint64_t seed, std::uint6
   return block;
 }
 
-std::vector<Rank> first_ranks(int count) {
-  std::vector<Rank> ranks(static_cast<std::size_t>(count));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
 // Any number of workers, any subset in any order, small and large blocks: each member ends with the
 // sum, to the same bits; the others are not disturbed.
 RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
@@ -45,7 +38,7 @@ RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
                                     rc::gen::inRange<std::size_t>(16'000, 17'000),
                                     rc::gen::inRange<std::size_t>(60'000, 300'000));
   Random random(seed);
-  auto members = first_ranks(workers);
+  auto members = all_ranks(workers);
   random.shuffle(std::span(members));
   members.resize(static_cast<std::size_t>(*rc::gen::inRange(1, workers + 1)));
 
@@ -82,7 +75,7 @@ TEST(Collective, RepeatedSumsDoNotMix) {
   SimCluster cluster(alike(kWorkers));
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [](Node& node) {
-      Collective collective(node, Channel::kAllReduce, first_ranks(kWorkers));
+      Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
       for (int round = 1; round <= 50; ++round) {
         const std::size_t size = round % 2 == 0 ? 10 : 70'000;
         std::vector<float> block(size, static_cast<float>(round));
@@ -104,7 +97,7 @@ TEST(Collective, RingTakesTheTimeOfTheClosedForm) {
       SimCluster cluster(alike(n, latency, bandwidth));
       for (Rank rank = 0; rank < n; ++rank) {
         cluster.start(rank, [&](Node& node) {
-          Collective(node, Channel::kAllReduce, first_ranks(n)).sum({nullptr, parameters});
+          Collective(node, Channel::kAllReduce, all_ranks(n)).sum({nullptr, parameters});
         });
       }
       cluster.run();
@@ -124,7 +117,7 @@ TEST(Collective, SegmentsCostNoTime) {
     for (Rank rank = 0; rank < kWorkers; ++rank) {
       cluster.start(rank, [&, rank](Node& node) {
         auto& block = blocks[static_cast<std::size_t>(rank)];
-        Collective(node, Channel::kAllReduce, first_ranks(kWorkers))
+        Collective(node, Channel::kAllReduce, all_ranks(kWorkers))
             .sum({phantom ? nullptr : block.data(), block.size()});
       });
     }
@@ -142,7 +135,7 @@ TEST(Collective, TellsWaitingFromMovingBytes) {
     SimCluster cluster(alike(kWorkers));
     for (Rank rank = 0; rank < kWorkers; ++rank) {
       cluster.start(rank, [&, rank](Node& node) {
-        Collective collective(node, Channel::kAllReduce, first_ranks(kWorkers));
+        Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
         node.sleep(rank == 2 ? 1.0 : 0.0);
         collective.sum({nullptr, size});
         waited[static_cast<std::size_t>(rank)] = collective.waited();
@@ -162,7 +155,7 @@ TEST(Collective, ALostMemberInterruptsTheOthers) {
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [&](Node& node) {
       std::vector<float> block(1'000'000, 1.0F);
-      Collective collective(node, Channel::kAllReduce, first_ranks(kWorkers));
+      Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
       try {
         for (;;) {
           node.sleep(0.001);
