@@ -137,6 +137,17 @@ TEST_F(Failure, WorkersDoNotOutliveAKilledCoordinator) {
   expect_no_workers_left();
 }
 
+// The run directory is there before the first worker is: the signal comes while they start.
+TEST(StartUp, SigintIsNotLost) {
+  ScratchDir scratch;
+  const std::string out = scratch.file("run");
+  Process process({MOTLEY_PROGRAM, "train", scratch.write("job.toml", kJob), "--out", out});
+  ASSERT_TRUE(eventually([&] { return fs::exists(out + "/job.toml"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().code, 130);
+  EXPECT_EQ(nlohmann::json::parse(read_file(out + "/summary.json"))["stopped"], "SIGINT");
+}
+
 TEST(Simulation, SigintStopsInOrderAndSaves) {
   ScratchDir scratch;
   const std::string out = scratch.file("run");

@@ -93,6 +93,7 @@ Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const
 }  // namespace
 
 int run_command(const RunFlags& flags, Mode mode) {
+  catch_signals();
   const auto job = load_job(flags.job.path, flags.job.overrides, mode);
   if (!job) {
     return refuse(job.error().message);
@@ -101,11 +102,13 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!task) {
     return refuse(task.error().message);
   }
+  if (const auto signal = first_signal()) {
+    return exit_code_of(*signal);  // while loading: there is nothing to save yet
+  }
   const auto dir = RunDir::create(flags.out, job->name);
   if (!dir) {
     return refuse(dir.error().message);
   }
-  catch_signals();
   try {
     const Summary summary = run_into(*dir, *job, **task, mode, flags);
     if (flags.json) {

@@ -76,6 +76,10 @@ class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
   void read();
   Status on_frame(Frame frame);
   Status on_hello(const Message& hello);
+  // The peer closed it, or the network did.
+  void closed(const std::error_code& error);
+  // It broke the rules of frame.h: one line in the log.
+  void refuse(const std::string& reason);
   void end(const std::string& reason);
 
   TcpFabric* fabric_;  // null once shut

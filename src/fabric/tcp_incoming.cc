@@ -18,7 +18,7 @@ void TcpFabric::Incoming::start() {
   hello_timer_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(patience));
   hello_timer_.async_wait([self = shared_from_this()](const std::error_code& error) {
     if (!error && self->fabric_ && !self->peer_) {
-      self->end("it did not say hello in time");
+      self->refuse("it did not say hello in time");
     }
   });
   read();
@@ -42,15 +42,13 @@ void TcpFabric::Incoming::read() {
           return;
         }
         if (error) {
-          self->end(error == asio::error::eof && self->reader_.in_frame()
-                        ? "it ended in the middle of a frame"
-                        : error.message());
+          self->closed(error);
           return;
         }
         const Status status = self->reader_.filled(
             count, [&](Frame frame) { return self->on_frame(std::move(frame)); });
         if (!status) {
-          self->end(status.error().message);
+          self->refuse(status.error().message);
         } else if (self->fabric_) {
           self->read();
         }
@@ -99,6 +97,22 @@ Status TcpFabric::Incoming::on_hello(const Message& hello) {
   return {};
 }
 
+void TcpFabric::Incoming::closed(const std::error_code& error) {
+  if (error == asio::error::eof && reader_.in_frame()) {
+    refuse("it ended in the middle of a frame");
+  } else {
+    end(error.message());
+  }
+}
+
+void TcpFabric::Incoming::refuse(const std::string& reason) {
+  if (!fabric_->closing_) {
+    spdlog::warn("connection from {} ended: {}", peer_ ? name_of(*peer_) : "somebody unknown",
+                 reason);
+  }
+  end(reason);
+}
+
 void TcpFabric::Incoming::end(const std::string& reason) {
   TcpFabric& fabric = *fabric_;
   const auto self = shared_from_this();
@@ -106,13 +120,7 @@ void TcpFabric::Incoming::end(const std::string& reason) {
   fabric.incoming_.erase(self);
   if (said_bye_) {
     fabric.peer_lost(*peer_, fmt::format("{} has left the run", name_of(*peer_)));
-    return;
-  }
-  if (!fabric.closing_) {
-    spdlog::warn("connection from {} ended: {}", peer_ ? name_of(*peer_) : "somebody unknown",
-                 reason);
-  }
-  if (peer_) {
+  } else if (peer_) {
     fabric.peer_lost(*peer_,
                      fmt::format("the connection to {} broke: {}", name_of(*peer_), reason));
   }

@@ -93,6 +93,10 @@ class Coordinator {
       fabric_.set_peer(static_cast<Rank>(rank), *workers_[rank].endpoint);
     }
     tell_all(Control::kStart, encode(start));
+    introduced_ = true;
+    if (stopped_) {
+      tell_all(Control::kStop);  // asked for before anybody could be told
+    }
   }
 
   void dismiss_workers() {
@@ -232,7 +236,7 @@ class Coordinator {
     } else if (evaluator_.target_reached()) {
       stopped_ = "target";
     }
-    if (stopped_) {
+    if (stopped_ && introduced_) {
       tell_all(Control::kStop);
     }
   }
@@ -285,6 +289,7 @@ class Coordinator {
       outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
       outcome.samples = std::max(outcome.samples, done.cluster_samples);
     }
+    wait_for_the_last(outcome);
     return outcome;
   }
 
@@ -309,6 +314,7 @@ class Coordinator {
   Snapshot model_;
   std::optional<std::string> stopped_;
   std::optional<Cause> cause_;
+  bool introduced_ = false;  // workers can be reached
   bool leaving_ = false;
   Children children_;  // last: killed before anything they talk to is gone
 };

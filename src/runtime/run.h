@@ -57,6 +57,14 @@ inline WorkerSummary summary_of(Rank rank, const WorkerResult& result, std::int6
   return worker;
 }
 
+// The run lasts until its last worker is done: until then the others wait. After this the three
+// parts of every worker's time add up to the run's.
+inline void wait_for_the_last(RunOutcome& outcome) {
+  for (WorkerSummary& worker : outcome.workers) {
+    worker.wait_seconds = outcome.seconds - worker.compute_seconds - worker.communicate_seconds;
+  }
+}
+
 // A participant failed. what() names it and says why.
 class RunFailed : public std::runtime_error {
  public:

@@ -111,6 +111,7 @@ class Simulation {
       outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
       outcome.samples = std::max(outcome.samples, worker->last.samples);
     }
+    wait_for_the_last(outcome);
     Worker& first = *workers_.front();
     judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
     outcome.model = snapshot_of(*first.replica);

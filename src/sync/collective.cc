@@ -10,9 +10,6 @@
 namespace motley {
 namespace {
 
-// How fast the memory of the fastest round fades: a link that became slower is believed in time.
-constexpr double kForgetting = 1.01;
-
 constexpr std::size_t kSegment = Collective::kSegmentBytes / sizeof(float);
 constexpr std::size_t kSegmentsAhead = 4;
 static_assert(Collective::kSmallBytes <= Collective::kSegmentBytes, "small blocks are one segment");
@@ -74,29 +71,28 @@ void Collective::ring(Block block) {
 
 // With n no power of two the members beyond it first hand theirs to a partner, and get the result
 // from it at the end. a + b == b + a to the bit, so both partners of a round hold the same.
+//
+// All of it counts as waiting: a small block takes next to no time to move, and who is late cannot
+// be told from how long its message takes.
 void Collective::recursive_doubling(Block block) {
+  const Seconds began = node_.now();
   const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
-  const int extra = size_ - core;
+  const int partner_beyond = self_ + core;
   if (self_ >= core) {
     send_segment(self_ - core, block);
     receive_segment(self_ - core, block, Then::kCopy);
-    return;
+  } else {
+    if (partner_beyond < size_) {
+      receive_segment(partner_beyond, block, Then::kAdd);
+    }
+    for (int distance = 1; distance < core; distance *= 2) {
+      exchange(self_ ^ distance, block, self_ ^ distance, block, Then::kAdd);
+    }
+    if (partner_beyond < size_) {
+      send_segment(partner_beyond, block);
+    }
   }
-  if (self_ < extra) {
-    receive_segment(self_ + core, block, Then::kAdd);
-  }
-  const Seconds began = node_.now();
-  Seconds fastest = Node::kForever;
-  for (int distance = 1; distance < core; distance *= 2) {
-    const Seconds round_began = node_.now();
-    const int partner = self_ ^ distance;
-    exchange(partner, block, partner, block, Then::kAdd);
-    fastest = std::min(fastest, node_.now() - round_began);
-  }
-  account(node_.now() - began, std::bit_width(static_cast<unsigned>(core)) - 1, fastest);
-  if (self_ < extra) {
-    send_segment(self_ + core, block);
-  }
+  waited_ += node_.now() - began;
 }
 
 // Sends ahead by a few segments only: more would not fit into the sockets and be copied.
@@ -145,13 +141,6 @@ Block Collective::chunk(Block block, int index) const {
   const std::size_t begin = block.size * i / n;
   const std::size_t end = block.size * (i + 1) / n;
   return block.part(begin, end - begin);
-}
-
-// Moving the bytes of a small block takes every round as long as the fastest one of late; the rest
-// was waiting.
-void Collective::account(Seconds total, int rounds, Seconds fastest) {
-  fastest_round_ = std::min(fastest_round_ * kForgetting, fastest);
-  waited_ += std::max(0.0, total - rounds * fastest_round_);
 }
 
 }  // namespace motley

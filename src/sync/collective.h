@@ -32,7 +32,7 @@ class Collective {
   void sum(Block block);
 
   // Time spent in sum() so far that was waiting for members who came late, as opposed to moving
-  // bytes.
+  // bytes. Of small blocks it is all the time.
   Seconds waited() const { return waited_; }
 
  private:
@@ -46,7 +46,6 @@ class Collective {
   // Takes one segment into the beginning of `room`; returns its length.
   std::size_t receive_segment(int from, Block room, Then then);
   Block chunk(Block block, int index) const;
-  void account(Seconds total, int rounds, Seconds fastest);
 
   Node& node_;
   const Channel channel_;
@@ -54,7 +53,6 @@ class Collective {
   const int size_;
   int self_ = 0;  // this node's place among the members
 
-  Seconds fastest_round_ = Node::kForever;  // of a small block, of late
   Seconds waited_ = 0;
 };
 

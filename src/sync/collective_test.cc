@@ -127,23 +127,28 @@ TEST(Collective, SegmentsCostNoTime) {
   EXPECT_NEAR(time_of(false) / time_of(true), 1.0, 0.01);
 }
 
-// One member comes a second late: the others waited that second, it did not wait at all.
+// One member comes a second late: the others waited that second, it did not wait at all; whatever
+// the number of members, and whoever is late.
 TEST(Collective, TellsWaitingFromMovingBytes) {
   for (std::size_t size : {std::size_t{1'000}, std::size_t{1'000'000}}) {
-    constexpr int kWorkers = 4;
-    std::vector<Seconds> waited(kWorkers);
-    SimCluster cluster(alike(kWorkers));
-    for (Rank rank = 0; rank < kWorkers; ++rank) {
-      cluster.start(rank, [&, rank](Node& node) {
-        Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
-        node.sleep(rank == 2 ? 1.0 : 0.0);
-        collective.sum({nullptr, size});
-        waited[static_cast<std::size_t>(rank)] = collective.waited();
-      });
-    }
-    cluster.run();
-    for (Rank rank = 0; rank < kWorkers; ++rank) {
-      EXPECT_NEAR(waited[static_cast<std::size_t>(rank)], rank == 2 ? 0.0 : 1.0, 0.02) << size;
+    for (int workers = 2; workers <= 7; ++workers) {
+      for (Rank late = 0; late < workers; ++late) {
+        std::vector<Seconds> waited(static_cast<std::size_t>(workers));
+        SimCluster cluster(alike(workers));
+        for (Rank rank = 0; rank < workers; ++rank) {
+          cluster.start(rank, [&, rank](Node& node) {
+            Collective collective(node, Channel::kAllReduce, all_ranks(workers));
+            node.sleep(rank == late ? 1.0 : 0.0);
+            collective.sum({nullptr, size});
+            waited[static_cast<std::size_t>(rank)] = collective.waited();
+          });
+        }
+        cluster.run();
+        for (Rank rank = 0; rank < workers; ++rank) {
+          EXPECT_NEAR(waited[static_cast<std::size_t>(rank)], rank == late ? 0.0 : 1.0, 0.02)
+              << size << " floats, " << workers << " workers, rank " << late << " is late";
+        }
+      }
     }
   }
 }
