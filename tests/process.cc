@@ -125,21 +125,6 @@ bool eventually(const std::function<bool()>& condition, std::chrono::seconds dea
   return true;
 }
 
-ScratchDir::ScratchDir() {
-  std::string name = (fs::temp_directory_path() / "motley-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw std::runtime_error("no temporary directory");
-  }
-  path_ = name;
-}
-
-ScratchDir::~ScratchDir() { fs::remove_all(path_); }
-
-std::string ScratchDir::write(const std::string& name, const std::string& contents) const {
-  std::ofstream(file(name), std::ios::binary) << contents;
-  return file(name);
-}
-
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream contents;

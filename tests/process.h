@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/scratch_dir.h"
+
 namespace motley {
 
 struct Finished {
@@ -45,23 +47,6 @@ bool is_running(pid_t pid);
 // Looks until the condition holds; false when it does not within the deadline.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::seconds deadline = std::chrono::seconds(30));
-
-// A new empty directory, removed with all it holds at the end of the test.
-class ScratchDir {
- public:
-  ScratchDir();
-  ~ScratchDir();
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  // Writes a file and returns its path.
-  std::string write(const std::string& name, const std::string& contents) const;
-
- private:
-  std::string path_;
-};
 
 std::string read_file(const std::string& path);
 

@@ -11,7 +11,6 @@
 namespace motley {
 namespace {
 
-using test::TempFolder;
 
 // linear(x.flatten(1)) of 784 features and 10 classes, with the given forward.
 torch::jit::Module linear_module(const std::string& forward) {
@@ -47,7 +46,7 @@ Job script_job(const std::string& path) {
   return job;
 }
 
-std::string saved(const TempFolder& folder, const torch::jit::Module& module) {
+std::string saved(const ScratchDir& folder, const torch::jit::Module& module) {
   const std::string path = folder.file("net.pt");
   module.save(path);
   return path;
@@ -61,7 +60,7 @@ torch::jit::Module read_back(const std::string& bytes) {
 std::vector<SampleIndex> some_samples() { return {5, 3, 200, 17, 4, 99, 1, 2}; }
 
 TEST(TorchScript, TrainsFromTheSavedValuesAndSavesAWholeModule) {
-  TempFolder folder;
+  ScratchDir folder;
   const auto module = linear_module(kCounting);
   auto task = load_task(script_job(saved(folder, module)), Parts::kBoth);
   ASSERT_TRUE(task) << task.error().message;
@@ -91,7 +90,7 @@ TEST(TorchScript, TrainsFromTheSavedValuesAndSavesAWholeModule) {
 }
 
 TEST(TorchScript, AParameterUsedTwiceIsOne) {
-  TempFolder folder;
+  ScratchDir folder;
   torch::jit::Module outer("outer");
   const torch::Tensor shared = (0.01 * torch::randn({10, 784})).requires_grad_();
   outer.register_parameter("first", shared, false);
@@ -112,7 +111,7 @@ def forward(self, x):
 }
 
 TEST(TorchScript, FrozenParametersStay) {
-  TempFolder folder;
+  ScratchDir folder;
   auto module = linear_module(kLinear);
   module.attr("bias").toTensor().set_requires_grad(false);
   auto task = load_task(script_job(saved(folder, module)), Parts::kBoth);
@@ -142,7 +141,7 @@ TEST(TorchScript, WhatDoesNotFitIsOneLineWithTheFile) {
        "replaces buffer seen"},
   };
   for (const auto& [module, says] : cases) {
-    TempFolder folder;
+    ScratchDir folder;
     const std::string path = saved(folder, module);
     const auto task = load_task(script_job(path), Parts::kBoth);
     ASSERT_FALSE(task) << says;
@@ -154,7 +153,7 @@ TEST(TorchScript, WhatDoesNotFitIsOneLineWithTheFile) {
 }
 
 TEST(TorchScript, AFileThatIsNoModuleIsOneLine) {
-  TempFolder folder;
+  ScratchDir folder;
   linear_module(kLinear).save(folder.file("net.pt"));
   std::ifstream in(folder.file("net.pt"), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(in)), {});

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/scratch_dir.h"
+
 namespace motley {
 namespace {
 
@@ -443,16 +445,14 @@ TEST(ParseJob, LongNamesAreCutShort) {
 }
 
 TEST(LoadJob, ReadsAFile) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "motley-job-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  const std::string path = pattern + "/job.toml";
-  std::ofstream(path) << kFull;
+  const ScratchDir scratch;
+  const std::string path = scratch.write("job.toml", std::string(kFull));
   EXPECT_EQ(load_job(path, {}, Mode::kTrain)->name, "fashion");
-  std::ofstream(path) << "x = 1";
+  scratch.write("job.toml", "x = 1");
   EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message, path + ":1: unknown key \"x\"");
-  EXPECT_EQ(load_job(pattern, {}, Mode::kTrain).error().message,
-            pattern + ": cannot be read: Is a directory");
-  std::filesystem::remove_all(pattern);
+  EXPECT_EQ(load_job(scratch.path(), {}, Mode::kTrain).error().message,
+            scratch.path() + ": cannot be read: Is a directory");
+  std::filesystem::remove(path);
   EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message,
             path + ": cannot be opened: No such file or directory");
 }

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/scratch_dir.h"
+
 namespace motley {
 namespace {
 
@@ -31,22 +33,17 @@ std::size_t count_entries(const fs::path& path) {
 // Every test runs in an empty directory of its own.
 class RunDirTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "motley-run-dir-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    place_ = pattern;
-    before_ = fs::current_path();
-    fs::current_path(place_);
-  }
-  void TearDown() override {
-    fs::current_path(before_);
-    fs::remove_all(place_);
-  }
-
-  fs::path place_;
+  RunDirTest() : place_(scratch_.path()), before_(fs::current_path()) { fs::current_path(place_); }
+  ~RunDirTest() override { fs::current_path(before_); }
 
  private:
-  fs::path before_;
+  ScratchDir scratch_;
+
+ protected:
+  const fs::path place_;
+
+ private:
+  const fs::path before_;
 };
 
 TEST_F(RunDirTest, DefaultIsNamedByTimeAndJob) {

@@ -13,7 +13,6 @@
 namespace motley {
 namespace {
 
-using test::TempFolder;
 
 struct Gathered {
   std::vector<float> features;
@@ -53,7 +52,7 @@ void expect_one_line(const std::string& message, const std::string& file, const 
 }
 
 TEST(Idx, ReadsPlainAndGzipFilesAndStandardises) {
-  TempFolder folder;
+  ScratchDir folder;
   test::write_idx(folder);
   const auto data = read_dataset(spec_of("idx", folder.path()), 1, Parts::kBoth);
   ASSERT_TRUE(data) << data.error().message;
@@ -78,7 +77,7 @@ TEST(Idx, ReadsPlainAndGzipFilesAndStandardises) {
 }
 
 TEST(Idx, PartsDecideWhatIsKeptAndRead) {
-  TempFolder folder;
+  ScratchDir folder;
   test::write_idx(folder);
   const auto test_only = read_dataset(spec_of("idx", folder.path()), 1, Parts::kTest);
   ASSERT_TRUE(test_only);
@@ -128,7 +127,7 @@ TEST(Idx, EveryBadFileIsNamed) {
       {"t10k-labels-idx1-ubyte", test::idx_labels(11), "11 labels"},
   };
   for (const BadFile& bad : cases) {
-    TempFolder folder;
+    ScratchDir folder;
     test::write_idx(folder);
     folder.write(bad.name, bad.bytes);
     // A count that disagrees is said of the labels, with the name of the images in it.
@@ -137,7 +136,7 @@ TEST(Idx, EveryBadFileIsNamed) {
 }
 
 TEST(Idx, MissingFileOrFolderIsNamed) {
-  TempFolder folder;
+  ScratchDir folder;
   test::write_idx(folder);
   std::filesystem::remove(folder.file("t10k-labels-idx1-ubyte"));
   expect_one_line(error_of(spec_of("idx", folder.path())), folder.file("t10k-labels-idx1-ubyte"),
@@ -147,7 +146,7 @@ TEST(Idx, MissingFileOrFolderIsNamed) {
 
 TEST(Cifar10, ReadsAFolderOrTheOneInside) {
   for (const std::string below : {"", "cifar-10-batches-bin/"}) {
-    TempFolder folder;
+    ScratchDir folder;
     test::write_cifar(folder, below);
     const auto data = read_dataset(spec_of("cifar10", folder.path()), 1, Parts::kBoth);
     ASSERT_TRUE(data) << data.error().message;
@@ -170,12 +169,12 @@ TEST(Cifar10, EveryBadFileIsNamed) {
       {"test_batch.bin", bad_label, "label 10 of record 1"},
   };
   for (const BadFile& bad : cases) {
-    TempFolder folder;
+    ScratchDir folder;
     test::write_cifar(folder);
     folder.write(bad.name, bad.bytes);
     expect_one_line(error_of(spec_of("cifar10", folder.path())), folder.file(bad.name), bad.says);
   }
-  TempFolder empty;
+  ScratchDir empty;
   expect_one_line(error_of(spec_of("cifar10", empty.path())), empty.file("data_batch_1.bin"),
                   "no such file");
 }
@@ -193,7 +192,7 @@ TEST(Libsvm, ReadsSparseRowsAndEveryLabelScheme) {
       {{"0", "1.0", "0"}, 2, {0, 1, 0}},
   };
   for (const Scheme& scheme : schemes) {
-    TempFolder folder;
+    ScratchDir folder;
     DataSpec spec = spec_of("libsvm", "");
     spec.path = folder.write("train", scheme.labels[0] + " 1:0.5 3:-2 # comment\n\n" +
                                           scheme.labels[1] + "\n" + scheme.labels[2] + " 2:1e1\r");
@@ -210,7 +209,7 @@ TEST(Libsvm, ReadsSparseRowsAndEveryLabelScheme) {
 }
 
 TEST(Libsvm, HoldoutIsChosenByTheSeedAndDisjoint) {
-  TempFolder folder;
+  ScratchDir folder;
   std::string text;
   for (int i = 1; i <= 50; ++i) {
     text += fmt::format("{} 1:{}\n", i % 2, i);
@@ -257,11 +256,11 @@ TEST(Libsvm, EveryBadLineIsNamed) {
       {"0 1:1\n1 1:1\n", "leaves no test samples"},
   };
   for (const auto& [text, says] : cases) {
-    TempFolder folder;
+    ScratchDir folder;
     const std::string path = folder.write("data.txt", text);
     expect_one_line(error_of(spec_of("libsvm", path)), path, says);
   }
-  TempFolder folder;
+  ScratchDir folder;
   DataSpec spec = spec_of("libsvm", folder.write("train", "0 1:1\n1 1:1\n"));
   spec.test_path = folder.write("test", "0 1:1\n2 1:1\n");
   expect_one_line(error_of(spec), spec.test_path, ":2: label 2 is out of range; expected 0 to 1");
@@ -301,8 +300,8 @@ TEST(Synthetic, RefusesWhatNoMemoryHolds) {
 // Damaged files: reading gives data or an Error, and never more memory than the file accounts for.
 // Anything worse (a crash, an allocation after a damaged header) ends the test program.
 void fuzz(const std::string& kind, int rounds,
-          const std::function<void(TempFolder&, Random&)>& write) {
-  TempFolder folder;
+          const std::function<void(ScratchDir&, Random&)>& write) {
+  ScratchDir folder;
   Random random(7);
   int good = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -323,7 +322,7 @@ void fuzz(const std::string& kind, int rounds,
 TEST(Fuzz, IdxPlainAndGzip) {
   const std::string images = test::idx_images(20, 4);
   const std::string labels = test::idx_labels(20);
-  fuzz("idx", 3000, [&](TempFolder& folder, Random& random) {
+  fuzz("idx", 3000, [&](ScratchDir& folder, Random& random) {
     const bool zip_after = random.below(2) == 0;
     const auto damaged = [&](const std::string& bytes) {
       return zip_after ? test::gzip(test::mutate(bytes, random))
@@ -341,7 +340,7 @@ TEST(Fuzz, IdxPlainAndGzip) {
 
 TEST(Fuzz, Cifar10) {
   const std::string records = test::cifar_records(1);
-  fuzz("cifar10", 1000, [&](TempFolder& folder, Random& random) {
+  fuzz("cifar10", 1000, [&](ScratchDir& folder, Random& random) {
     const std::uint64_t which = random.below(6);
     for (std::uint64_t i = 1; i <= 6; ++i) {
       const std::string name = i == 6 ? "test_batch.bin" : fmt::format("data_batch_{}.bin", i);
@@ -355,7 +354,7 @@ TEST(Fuzz, Libsvm) {
   for (int i = 0; i < 12; ++i) {
     text += fmt::format("{} 1:{} {}:-1.5e2\n", i % 2 == 0 ? "-1" : "+1", i, i + 2);
   }
-  fuzz("libsvm", 5000, [&](TempFolder& folder, Random& random) {
+  fuzz("libsvm", 5000, [&](ScratchDir& folder, Random& random) {
     folder.write("libsvm", test::mutate(text, random));
   });
 }

@@ -1,7 +1,6 @@
-// Small data files for tests, in a folder that goes away with the test.
+// Small data files for tests, in a ScratchDir.
 #pragma once
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
@@ -12,36 +11,9 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "tests/scratch_dir.h"
 
 namespace motley::test {
-
-class TempFolder {
- public:
-  TempFolder() {
-    // In memory where possible: fuzzing writes thousands of files.
-    const std::filesystem::path memory = "/dev/shm";
-    const bool has_memory = access(memory.c_str(), W_OK) == 0;
-    const auto parent = has_memory ? memory : std::filesystem::temp_directory_path();
-    std::string name = (parent / "motley-XXXXXX").string();
-    MOTLEY_CHECK(mkdtemp(name.data()) != nullptr, "cannot make {}", name);
-    path_ = name;
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::string path() const { return path_.string(); }
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  // Writes a file; its full path.
-  std::string write(const std::string& name, const std::string& bytes) const {
-    std::filesystem::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return file(name);
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 inline std::string gzip(const std::string& bytes) {
   std::string out(bytes.size() + 1000, '\0');
@@ -85,7 +57,7 @@ inline std::string idx_labels(std::uint32_t count, std::uint32_t classes = 10) {
 }
 
 // The four files of a data set: 20 training and 10 test images.
-inline void write_idx(const TempFolder& folder, std::uint32_t side = 4) {
+inline void write_idx(const ScratchDir& folder, std::uint32_t side = 4) {
   folder.write("train-images-idx3-ubyte", idx_images(20, side));
   folder.write("train-labels-idx1-ubyte.gz", gzip(idx_labels(20)));
   folder.write("t10k-images-idx3-ubyte.gz", gzip(idx_images(10, side)));
@@ -103,7 +75,7 @@ inline std::string cifar_records(int count) {
   return bytes;
 }
 
-inline void write_cifar(const TempFolder& folder, const std::string& below = "") {
+inline void write_cifar(const ScratchDir& folder, const std::string& below = "") {
   for (int i = 1; i <= 5; ++i) {
     folder.write(below + "data_batch_" + std::to_string(i) + ".bin", cifar_records(i));
   }
