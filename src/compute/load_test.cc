@@ -10,11 +10,10 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "compute/data/test_files.h"
+#include "tests/data_files.h"
 
 namespace motley {
 namespace {
-
 
 Job synthetic_job(const std::string& model, std::int64_t features = 784) {
   Job job;

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <sstream>
 
-#include "compute/data/test_files.h"
 #include "compute/load.h"
+#include "tests/data_files.h"
 
 namespace motley {
 namespace {
-
 
 // linear(x.flatten(1)) of 784 features and 10 classes, with the given forward.
 torch::jit::Module linear_module(const std::string& forward) {

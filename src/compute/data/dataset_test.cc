@@ -8,11 +8,10 @@
 #include <set>
 
 #include "compute/data/input_file.h"
-#include "compute/data/test_files.h"
+#include "tests/data_files.h"
 
 namespace motley {
 namespace {
-
 
 struct Gathered {
   std::vector<float> features;
