@@ -1,4 +1,5 @@
-// How many of a step's samples each worker computes. Pure: the same on every rank.
+// How many of a step's samples each worker computes, as whole numbers. Pure: the same on every
+// rank.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,15 @@
 
 namespace motley {
 
+using Shares = std::vector<std::size_t>;  // samples, one entry per worker
+
 // `total` samples over `workers`, as equal as whole numbers allow; the first ranks take the rest.
-std::vector<std::size_t> equal_shares(std::size_t total, int workers);
+Shares equal_shares(std::size_t total, int workers);
+
+// `total` samples in the proportion of `weights` (all above 0, one per worker), rounded by largest
+// remainder, ties by rank: they add up exactly. Every worker gets at least one sample as long as
+// there are enough; weights too small for one are rounded up at the expense of the others.
+Shares integer_shares(std::size_t total, std::span<const double> weights);
 
 // The part of `items` that belongs to `rank` when they are dealt out in this order.
 template <class T>

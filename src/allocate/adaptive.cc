@@ -1,0 +1,110 @@
+#include "allocate/adaptive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+// The worker that takes longest, and how long.
+struct Slowest {
+  std::size_t rank = 0;
+  Seconds seconds = 0;
+};
+
+Slowest slowest(const Shares& shares, std::span<const StepCost> costs) {
+  Slowest result;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (const Seconds seconds = costs[i].of(shares[i]); seconds > result.seconds) {
+      result = {i, seconds};
+    }
+  }
+  return result;
+}
+
+double samples_within(Seconds step, const StepCost& cost) {
+  return std::max(1.0, (step - cost.fixed) / cost.per_sample);
+}
+
+double usual_error(std::span<const StepCost> costs) {
+  std::vector<double> errors;
+  for (const StepCost& cost : costs) {
+    errors.push_back(cost.error);
+  }
+  return middle_of(errors).time;
+}
+
+// A gain that chance alone may well show. It has two parts: the time of the slowest as it is, and
+// the time of all together, where the errors of many workers cancel. The slowest is one picked out
+// of n: among n workers that are alike one is sqrt(2 ln n) standard errors late by chance. And who
+// was late by chance may seem certain by chance: the usual error of the others says more.
+// Roots and products are the same bits on every machine; log and hypot need not be.
+double chance(const Shares& shares, std::span<const StepCost> costs, std::size_t slowest_rank) {
+  double total = 0;
+  double together = 0;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto share = static_cast<double>(shares[i]);
+    total += share;
+    together += share * costs[i].error * share * costs[i].error;
+  }
+  const double slowest_error = std::max(costs[slowest_rank].error, usual_error(costs));
+  const double picked =
+      std::sqrt(2 * std::numbers::ln2 * static_cast<double>(std::bit_width(shares.size() - 1)));
+  return (2 + picked) * std::sqrt(slowest_error * slowest_error + together / (total * total));
+}
+
+}  // namespace
+
+std::vector<double> balanced_shares(std::size_t total, std::span<const StepCost> costs) {
+  const auto wanted = static_cast<double>(total);
+  MOTLEY_CHECK(total >= costs.size(), "{} samples for {} workers", total, costs.size());
+  // The longer the step, the more samples fit into it: halve the interval until it is one number.
+  Seconds too_short = 0;
+  Seconds enough = 0;
+  for (const StepCost& cost : costs) {
+    enough = std::max(enough, cost.of(total));
+  }
+  for (int i = 0; i < 200; ++i) {
+    const Seconds step = (too_short + enough) / 2;
+    double samples = 0;
+    for (const StepCost& cost : costs) {
+      samples += samples_within(step, cost);
+    }
+    (samples < wanted ? too_short : enough) = step;
+  }
+  std::vector<double> shares;
+  for (const StepCost& cost : costs) {
+    shares.push_back(samples_within(enough, cost));
+  }
+  return shares;
+}
+
+Decision adaptive_shares(const Shares& shares, std::span<const StepCost> costs, double dead_band) {
+  if (!std::ranges::all_of(costs, &StepCost::known)) {
+    return {shares, "kept: not every worker is measured yet"};
+  }
+  std::size_t total = 0;
+  for (std::size_t share : shares) {
+    total += share;
+  }
+  const Shares balanced = integer_shares(total, balanced_shares(total, costs));
+  const Slowest now = slowest(shares, costs);
+  const Slowest then = slowest(balanced, costs);
+  const double gain = 1 - then.seconds / now.seconds;
+  const double needed = std::max(dead_band, chance(shares, costs, now.rank));
+  if (gain <= needed) {
+    return {shares, fmt::format("kept: a gain of {:.1f} % is not above {:.1f} %", 100 * gain,
+                                100 * needed)};
+  }
+  return {balanced, fmt::format("worker {} took longest: {:.4g} ms a step, now {:.4g} ms, {:.0f} % "
+                                "less",
+                                now.rank, 1e3 * now.seconds, 1e3 * then.seconds, 100 * gain)};
+}
+
+}  // namespace motley

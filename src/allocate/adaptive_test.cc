@@ -1,0 +1,224 @@
+#include "allocate/adaptive.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/random.h"
+
+namespace motley {
+namespace {
+
+constexpr double kDeadBand = 0.005;  // as a job has it by default
+
+// Workers whose steps cost what `true_cost` says, measured over windows of 10 steps, with shares
+// that follow adaptive_shares: the whole of self-adaptive allocation without a run around it.
+class Workers {
+ public:
+  Workers(std::size_t total, std::vector<StepCost> true_costs)
+      : costs(std::move(true_costs)),
+        shares(equal_shares(total, static_cast<int>(costs.size()))),
+        speeds_(costs.size()) {}
+
+  // One window. `jitter`: standard deviation of a step's time, as a part of it. True: it changed
+  // the shares.
+  bool window(double jitter = 0) {
+    std::vector<StepCost> measured;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      for (int step = 0; step < 10; ++step) {
+        speeds_[i].add(shares[i], costs[i].of(shares[i]) * (1 + jitter * random_.normal()));
+      }
+      measured.push_back(speeds_[i].end_window());
+    }
+    const Decision decision = adaptive_shares(shares, measured, kDeadBand);
+    EXPECT_FALSE(decision.reason.empty());
+    const bool changed = decision.shares != shares;
+    shares = decision.shares;
+    return changed;
+  }
+
+  Seconds step() const {
+    Seconds longest = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      longest = std::max(longest, costs[i].of(shares[i]));
+    }
+    return longest;
+  }
+
+  // The shortest possible step, were samples divisible.
+  Seconds best() const {
+    const std::size_t total = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+    const auto balanced = balanced_shares(total, costs);
+    Seconds longest = 0;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+      longest = std::max(longest, costs[i].fixed + balanced[i] * costs[i].per_sample);
+    }
+    return longest;
+  }
+
+  std::vector<StepCost> costs;
+  Shares shares;
+
+ private:
+  std::vector<SpeedEstimate> speeds_;
+  Random random_{7};
+};
+
+StepCost linear(double speed) { return {0, 1e-3 / speed, 0}; }
+StepCost affine(Seconds fixed, double speed) { return {fixed, 1e-3 / speed, 0}; }
+
+std::vector<double> any_speeds(int most_workers, double most_ratio) {
+  const int workers = *rc::gen::inRange(2, most_workers + 1);
+  return *rc::gen::container<std::vector<double>>(
+      static_cast<std::size_t>(workers), rc::gen::map(rc::gen::inRange(0, 1'001), [=](int x) {
+        return 1 + x * 1e-3 * (most_ratio - 1);
+      }));
+}
+
+RC_GTEST_PROP(BalancedShares, MakeAllWorkersTakeEquallyLong, ()) {
+  std::vector<StepCost> costs;
+  for (double speed : any_speeds(64, 8)) {
+    costs.push_back(affine(1e-3 * *rc::gen::inRange(0, 20), speed));
+  }
+  const std::size_t total = 500 * costs.size();
+  const auto shares = balanced_shares(total, costs);
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  RC_ASSERT(std::abs(sum / static_cast<double>(total) - 1) < 1e-9);
+  const Seconds step = costs[0].fixed + shares[0] * costs[0].per_sample;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    RC_ASSERT(std::abs((costs[i].fixed + shares[i] * costs[i].per_sample) / step - 1) < 1e-9);
+  }
+}
+
+TEST(BalancedShares, LeaveOneSampleToWhomEvenThatTakesTooLong) {
+  const auto shares = balanced_shares(101, std::vector{affine(10, 1), linear(1)});
+  EXPECT_DOUBLE_EQ(shares[0], 1);
+  EXPECT_NEAR(shares[1], 100, 1e-6);
+}
+
+// Shares add up and are at least one, whatever was measured.
+RC_GTEST_PROP(AdaptiveShares, AddUpAndAreAtLeastOne, ()) {
+  const int workers = *rc::gen::inRange(1, 65);
+  const auto total = static_cast<std::size_t>(workers) + *rc::gen::inRange<std::size_t>(0, 5'000);
+  std::vector<StepCost> costs;
+  for (int i = 0; i < workers; ++i) {
+    costs.push_back({1e-6 * *rc::gen::inRange(0, 1'000'000), 1e-9 * *rc::gen::inRange(0, 1'000'000),
+                     1e-3 * *rc::gen::inRange(0, 1'000)});
+  }
+  const Shares before = equal_shares(total, workers);
+  const Decision decision = adaptive_shares(before, costs, 0.01);
+  RC_ASSERT(decision.shares.size() == before.size());
+  RC_ASSERT(std::accumulate(decision.shares.begin(), decision.shares.end(), std::size_t{0}) ==
+            total);
+  RC_ASSERT(std::ranges::min(decision.shares) >= 1U);
+  RC_ASSERT(adaptive_shares(before, costs, 0.01).shares == decision.shares);
+}
+
+RC_GTEST_PROP(AdaptiveShares, LinearCostsAreRightAfterOneUpdate, ()) {
+  const auto speeds = any_speeds(64, 8);
+  std::vector<StepCost> costs;
+  for (double speed : speeds) {
+    costs.push_back(linear(speed));
+  }
+  const std::size_t total = 200 * costs.size();
+  Workers workers(total, costs);
+  const Seconds before = workers.step();
+  const bool changed = workers.window();
+  const Shares proportional = integer_shares(total, speeds);
+  if (changed) {
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+      const auto off = static_cast<std::ptrdiff_t>(workers.shares[i]) -
+                       static_cast<std::ptrdiff_t>(proportional[i]);
+      RC_ASSERT(std::abs(off) <= 1);  // a tie of remainders may fall either way
+    }
+  } else {
+    RC_ASSERT(before <
+              workers.best() / (1 - 1.01 * kDeadBand) + 1e-3);  // nothing to gain, up to a sample
+  }
+  for (int window = 0; window < 20; ++window) {
+    RC_ASSERT(!workers.window());
+  }
+}
+
+RC_GTEST_PROP(AdaptiveShares, AffineCostsAreBestWithinFourWindows, ()) {
+  std::vector<StepCost> costs;
+  for (double speed : any_speeds(32, 8)) {
+    costs.push_back(affine(1e-3 * *rc::gen::inRange(0, 400), speed));
+  }
+  Workers workers(400 * costs.size(), costs);
+  for (int window = 0; window < 4; ++window) {
+    workers.window();
+  }
+  RC_ASSERT(workers.step() <= 1.02 * workers.best());
+}
+
+// Also with a fixed cost. (Events in the middle of a window: sync/allocation_test.cc.)
+RC_GTEST_PROP(AdaptiveShares, AreBestAgainTwoWindowsAfterASpeedEvent, ()) {
+  std::vector<StepCost> costs;
+  for (double speed : any_speeds(16, 4)) {
+    costs.push_back(affine(1e-3 * *rc::gen::inRange(0, 40), speed));
+  }
+  Workers workers(400 * costs.size(), costs);
+  for (int window = 0; window < 8; ++window) {
+    workers.window();
+  }
+  const auto rank = *rc::gen::inRange<std::size_t>(0, costs.size());
+  const auto factor = *rc::gen::element(0.25, 0.5, 2.0, 4.0);
+  workers.costs[rank].per_sample *= factor;
+  workers.window();
+  workers.window();
+  RC_ASSERT(workers.step() <= 1.02 * workers.best());
+}
+
+// 5 % jitter: the shares settle, and are good ones.
+TEST(AdaptiveShares, DoNotFlap) {
+  for (const std::size_t n : {2U, 4U, 16U, 64U}) {
+    std::vector<StepCost> costs;
+    for (std::size_t i = 0; i < n; ++i) {
+      costs.push_back(affine(0.01, i % 2 == 0 ? 1 : 2.5));
+    }
+    Workers workers(256 * n, costs);
+    workers.window(0.05);
+    workers.window(0.05);
+    int changes = 0;
+    for (int window = 0; window < 300; ++window) {
+      changes += workers.window(0.05) ? 1 : 0;
+    }
+    EXPECT_LE(changes, 3) << n << " workers";
+    EXPECT_LE(workers.step(), 1.05 * workers.best()) << n << " workers";
+  }
+}
+
+TEST(AdaptiveShares, AreLeftAloneInTheDeadBand) {
+  const Shares shares{100, 100};
+  const std::vector<StepCost> costs{{0, 1, 0}, {0, 1.03, 0}};
+  EXPECT_EQ(adaptive_shares(shares, costs, 0.05).shares, shares);
+  EXPECT_NE(adaptive_shares(shares, costs, 0.01).shares, shares);
+}
+
+TEST(AdaptiveShares, AreLeftAloneWhenNoiseExplainsTheDifference) {
+  const Shares shares{100, 100};
+  std::vector<StepCost> costs{{0, 1, 0.01}, {0, 1.2, 0.05}};
+  EXPECT_EQ(adaptive_shares(shares, costs, 0.01).shares, shares);
+  costs[1].error = 0.01;
+  EXPECT_NE(adaptive_shares(shares, costs, 0.01).shares, shares);
+}
+
+TEST(AdaptiveShares, WaitUntilEverybodyIsMeasured) {
+  const Shares shares{5, 5};
+  const Decision decision = adaptive_shares(shares, std::vector<StepCost>{{0, 1, 0}, {}}, 0.01);
+  EXPECT_EQ(decision.shares, shares);
+  EXPECT_NE(decision.reason.find("not every worker"), std::string::npos);
+}
+
+TEST(AdaptiveShares, SayWhy) {
+  const Decision decision = adaptive_shares(
+      {64, 64, 64, 64}, std::vector{linear(1), linear(1), linear(1), linear(0.25)}, 0.01);
+  EXPECT_EQ(decision.shares, (Shares{79, 79, 79, 19}));
+  EXPECT_EQ(decision.reason, "worker 3 took longest: 256 ms a step, now 79 ms, 69 % less");
+}
+
+}  // namespace
+}  // namespace motley

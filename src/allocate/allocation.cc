@@ -1,0 +1,48 @@
+#include "allocate/allocation.h"
+
+#include <array>
+
+#include "allocate/adaptive.h"
+#include "allocate/dynamic.h"
+
+namespace motley {
+namespace {
+
+Decision equal(const AllocationOptions& options) {
+  return {equal_shares(options.total, options.workers), "equal shares"};
+}
+
+Decision as_given(const AllocationOptions& options) {
+  return {integer_shares(options.total, options.shares), "the proportion that the job gives"};
+}
+
+Decision adaptive(const Shares& shares, std::span<const StepCost> costs,
+                  const AllocationOptions& options) {
+  return adaptive_shares(shares, costs, options.dead_band);
+}
+
+Decision dynamic(const Shares& shares, std::span<const StepCost> costs, const AllocationOptions&) {
+  return dynamic_shares(shares, costs);
+}
+
+constexpr std::array kAllocations = {
+    Allocation{"equal", Told::kNothing, equal, nullptr},
+    Allocation{"static", Told::kNothing, as_given, nullptr},
+    Allocation{"adaptive", Told::kWindowMedian, equal, adaptive},
+    Allocation{"dynamic", Told::kEpochMean, equal, dynamic},
+};
+
+}  // namespace
+
+std::span<const Allocation> allocations() { return kAllocations; }
+
+const Allocation* find_allocation(std::string_view name) {
+  for (const Allocation& allocation : kAllocations) {
+    if (allocation.name == name) {
+      return &allocation;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace motley

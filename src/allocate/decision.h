@@ -1,0 +1,16 @@
+// What an allocation decides, and why.
+#pragma once
+
+#include <string>
+
+#include "allocate/shares.h"
+#include "allocate/speed.h"
+
+namespace motley {
+
+struct Decision {
+  Shares shares;
+  std::string reason;  // one line for log, summary and report
+};
+
+}  // namespace motley

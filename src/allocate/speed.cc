@@ -1,0 +1,206 @@
+#include "allocate/speed.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+constexpr std::size_t kTimesRemembered = 64;    // per number of samples
+constexpr std::int64_t kWindowsRemembered = 8;  // for a number of samples no longer used
+constexpr double kJitter = 0.15;                // part of a step's time; more is a disturbance
+constexpr double kSurprise = 4;                 // standard errors that chance does not explain
+constexpr double kBelief = 3;                   // standard errors, to believe in a fixed part
+constexpr double kNoticeable = 0.02;  // part of a step's time; less than that is no change
+constexpr double kResolution = 1e-3;  // part of a step's time; nothing is measured better
+constexpr double kMostFixed = 0.98;   // part of a step's time; samples always cost something
+constexpr double kCurvature = 0.1;    // part of a step's time; so far real costs may bend
+
+double square(double x) { return x * x; }
+
+// A straight line through times at different numbers of samples, each as heavy as it is certain.
+struct Line {
+  double fixed = 0;
+  double per_sample = 0;
+  double fixed_error = 0;  // standard error of `fixed`
+};
+
+// How far the time of a window may lie from what is known, if nothing has changed. The few times of
+// a window may lie close together by chance; what is known has more of them to tell their spread.
+double slack(const Middle& window, const Middle& known) {
+  const double fewer = static_cast<double>(known.count) / static_cast<double>(window.count);
+  const double error = std::max(window.error, known.error * std::sqrt(fewer));
+  return std::max(kSurprise * std::hypot(error, known.error), kNoticeable * window.time);
+}
+
+struct Point {
+  double samples = 0;
+  Middle time;
+};
+
+// Points of at least two different numbers of samples.
+Line line_through(std::span<const Point> points) {
+  double s = 0;
+  double sx = 0;
+  double sy = 0;
+  for (const Point& p : points) {
+    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.time));
+    s += w;
+    sx += w * p.samples;
+    sy += w * p.time.time;
+  }
+  // About the mean, where the sums do not cancel.
+  double sxx = 0;
+  double sxy = 0;
+  for (const Point& p : points) {
+    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.time));
+    sxx += w * square(p.samples - sx / s);
+    sxy += w * (p.samples - sx / s) * (p.time.time - sy / s);
+  }
+  Line line;
+  line.per_sample = sxy / sxx;
+  line.fixed = sy / s - line.per_sample * sx / s;
+  line.fixed_error = std::sqrt(1 / s + square(sx / s) / sxx);
+  return line;
+}
+
+}  // namespace
+
+Middle middle_of(std::span<Seconds> times) {
+  MOTLEY_CHECK(!times.empty(), "the middle of nothing");
+  std::ranges::sort(times);
+  const auto n = static_cast<double>(times.size());
+  const double centre = (n - 1) / 2;
+  const auto at = [&](double rank) {
+    return times[static_cast<std::size_t>(std::clamp(rank, 0.0, n - 1))];
+  };
+  const Seconds median = (at(std::floor(centre)) + at(std::ceil(centre))) / 2;
+  double sum = 0;
+  double squares = 0;
+  for (Seconds time : times) {
+    const double off = std::clamp(time - median, -kJitter * median, kJitter * median);
+    sum += off;
+    squares += off * off;
+  }
+  // The order statistics half a root of n above and below the middle lie one standard error away
+  // from it, whatever the distribution: the rank of the true median among n times is binomial.
+  const Seconds above = at(std::ceil(centre + std::sqrt(n) / 2));
+  const Seconds below = at(std::floor(centre - std::sqrt(n) / 2));
+  const double deviation = std::sqrt(std::max(0.0, squares / n - square(sum / n)));
+  return {median + sum / n, std::max((above - below) / 2, deviation / std::sqrt(n)), times.size()};
+}
+
+void SpeedEstimate::add(std::size_t samples, Seconds seconds) {
+  if (samples != samples_) {
+    samples_ = samples;
+    to_drop_ = kWarmUp;
+    window_.clear();  // of another number of samples
+  }
+  if (to_drop_ > 0) {
+    --to_drop_;
+    return;
+  }
+  window_.push_back(seconds);
+}
+
+StepCost SpeedEstimate::end_window() {
+  ++windows_;
+  if (window_.empty() || samples_ == 0) {
+    return cost_;
+  }
+  if (const Middle window = middle_of(window_); window.time > 0) {
+    forget_if_contradicted(window);
+    remember(window);
+    fit();
+  }
+  window_.clear();
+  return cost_;
+}
+
+void SpeedEstimate::forget_if_contradicted(const Middle& window) {
+  if (groups_.empty()) {
+    return;
+  }
+  if (const auto same = std::ranges::find(groups_, samples_, &Group::samples);
+      same != groups_.end()) {
+    forget_what_differs(*same, window);
+  } else {
+    forget_what_is_no_line(window);
+  }
+}
+
+// As many samples as before take another time: the worker has another speed. What a step costs
+// besides its samples probably stayed, unless that would be most of the step now.
+void SpeedEstimate::forget_what_differs(const Group& known, const Middle& window) {
+  if (std::abs(window.time - known.middle.time) <= slack(window, known.middle)) {
+    return;
+  }
+  if (cost_.fixed > window.time / 2) {
+    cost_.fixed *= std::min(1.0, window.time / known.middle.time);
+  }
+  groups_.clear();
+}
+
+// More samples must take longer, but not longer than in proportion; and when the fixed part is
+// already known, as long as it says. Otherwise times from before are not comparable.
+void SpeedEstimate::forget_what_is_no_line(const Middle& window) {
+  const Group& known = groups_.back();
+  const double ratio = static_cast<double>(samples_) / static_cast<double>(known.samples);
+  Seconds least = known.middle.time * std::min(1.0, ratio);
+  Seconds most = known.middle.time * std::max(1.0, ratio);
+  if (line_known_) {
+    const Seconds expected = cost_.of(samples_);
+    least = std::max(least, expected * (1 - kCurvature));
+    most = std::min(most, expected * (1 + kCurvature));
+  }
+  const double room = slack(window, known.middle);
+  if (window.time < least - room || window.time > most + room) {
+    groups_.clear();
+    cost_.fixed = 0;
+  }
+}
+
+void SpeedEstimate::remember(const Middle& window) {
+  auto group = std::ranges::find(groups_, samples_, &Group::samples);
+  if (group == groups_.end()) {
+    groups_.push_back({samples_, {}, 0, window});
+  } else {
+    std::rotate(group, group + 1, groups_.end());
+  }
+  Group& newest = groups_.back();
+  newest.window = windows_;
+  newest.times.insert(newest.times.end(), window_.begin(), window_.end());
+  while (newest.times.size() > kTimesRemembered) {
+    newest.times.pop_front();
+  }
+  std::vector<Seconds> times(newest.times.begin(), newest.times.end());
+  newest.middle = middle_of(times);
+  std::erase_if(groups_, [&](const Group& g) { return g.window < windows_ - kWindowsRemembered; });
+}
+
+void SpeedEstimate::fit() {
+  std::vector<Point> points;
+  for (const Group& group : groups_) {
+    points.push_back({static_cast<double>(group.samples), group.middle});
+  }
+  const Middle& newest = groups_.back().middle;
+  line_known_ = false;
+  if (points.size() > 1) {
+    const Line line = line_through(points);
+    // Two shares that hardly differ say nothing about the fixed part: it is believed only when
+    // chance does not explain it, and denied only when there is no room for it.
+    const bool some = line.per_sample > 0 && line.fixed > kBelief * line.fixed_error;
+    const bool none = !some && line.fixed_error < kNoticeable * newest.time;
+    line_known_ = some || none;
+    if (line_known_) {
+      cost_.fixed = some ? line.fixed : 0;
+    }
+  }
+  cost_.fixed = std::clamp(cost_.fixed, 0.0, kMostFixed * newest.time);
+  cost_.per_sample = (newest.time - cost_.fixed) / points.back().samples;
+  cost_.error = newest.error / newest.time;
+}
+
+}  // namespace motley
