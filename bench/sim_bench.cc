@@ -17,7 +17,6 @@
 
 #include "sim/cluster.h"
 #include "sync/loop.h"
-#include "sync/registry.h"
 
 namespace motley::bench {
 namespace {
@@ -56,12 +55,8 @@ class Nobody final : public Observer {
 
 void train_on(Node& node, const Job& job) {
   PhantomReplica replica(kParameters);
-  Ledger ledger(ledger_options(job, job.train.batch * kSteps));
-  CostModel cost(job.cluster, node.rank(), job.seed);
   Nobody nobody;
-  auto strategy =
-      find_strategy("all_reduce")->make({node, replica, ledger, job, [] { return false; }});
-  train(node, *strategy, replica, cost, nobody);
+  train(node, {job, job.train.batch * kSteps, replica, nobody, [] { return false; }});
 }
 
 Run run_once() {

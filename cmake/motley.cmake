@@ -4,6 +4,7 @@
 #   motley_test(sync SOURCES loop_test.cc LINK motley_sync) -> target sync_test, run by ctest
 #
 # A test that is about threads has the label `threads`: those are what ThreadSanitizer runs.
+# One that measures time is SERIAL: nothing else runs beside it.
 
 include(GoogleTest)
 
@@ -21,7 +22,7 @@ function(motley_library name)
 endfunction()
 
 function(motley_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
     return()
   endif()
@@ -33,5 +34,6 @@ function(motley_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main rapidcheck)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
+                                  LABELS "${ARG_LABELS}")
 endfunction()

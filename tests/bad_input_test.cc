@@ -17,6 +17,9 @@ struct Mistake {
   std::vector<std::string> expected;  // all of these stand in the line
 };
 
+// What a failing test prints of it.
+std::ostream& operator<<(std::ostream& out, const Mistake& mistake) { return out << mistake.name; }
+
 std::string small_job(const std::string& more) { return "name = \"small\"\n" + more; }
 
 // Files that are wrong in one way each; FILES stands for their folder.
@@ -66,6 +69,27 @@ const std::vector<Mistake>& mistakes() {
       {"WrongLength",
        small_job("[cluster]\nworkers = 4\nspeeds = [1, 1, 1]\n"),
        {"job.toml:4", "cluster.speeds", "3", "4"}},
+      {"SharesOfTheWrongLength",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 2]\n"),
+       {"job.toml:4", "strategy.shares", "2", "4"}},
+      {"AShareOfZero",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 1, 1, 0]\n"),
+       {"job.toml:4", "strategy.shares[3]"}},
+      {"ANegativeShare",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, -1, 1, 1]\n"),
+       {"job.toml:4", "strategy.shares[1]"}},
+      {"NoShares",
+       small_job("[strategy]\nallocation = \"static\"\n"),
+       {"job.toml:3", "strategy.shares", "missing"}},
+      {"FewerSamplesThanWorkers",
+       small_job("[train]\nbatch = 3\n"),
+       {"job.toml:3", "train.batch", "cluster.workers"}},
+      {"AnEventForNobody",
+       small_job("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1\n"),
+       {"job.toml:4", "cluster.event[0].worker"}},
+      {"QuotasWithSlowdowns",
+       small_job("[cluster]\nisolate = \"cgroup\"\noverhead = 1\n"),
+       {"job.toml:4", "cluster.overhead", "cgroup"}},
       {"Syntax", "name = \n", {"job.toml:1"}},
       {"NotYetAvailable",
        small_job("[strategy]\nsync = \"hop\"\n"),

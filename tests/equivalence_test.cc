@@ -44,10 +44,21 @@ torch::Tensor parameters_in(const std::string& file) {
 
 class Equivalence : public testing::Test {
  protected:
-  torch::Tensor trained(const std::string& mode, int workers) {
-    const std::string out = scratch_.file(mode + std::to_string(workers));
-    const Finished finished = run({MOTLEY_PROGRAM, mode, scratch_.file("job.toml"), "--out", out,
-                                   "--set", fmt::format("cluster.workers={}", workers), "--json"});
+  torch::Tensor trained(const std::string& mode, int workers,
+                        const std::vector<std::string>& settings = {}) {
+    const std::string out = scratch_.file(fmt::format("run{}", runs_++));
+    std::vector<std::string> command{MOTLEY_PROGRAM,
+                                     mode,
+                                     scratch_.file("job.toml"),
+                                     "--out",
+                                     out,
+                                     "--json",
+                                     "--set",
+                                     fmt::format("cluster.workers={}", workers)};
+    for (const std::string& setting : settings) {
+      command.insert(command.end(), {"--set", setting});
+    }
+    const Finished finished = run(command);
     EXPECT_EQ(finished.code, 0) << finished.err;
     const auto summary = nlohmann::json::parse(finished.out);
     EXPECT_EQ(summary["samples"], 25'000);
@@ -60,6 +71,7 @@ class Equivalence : public testing::Test {
   }
 
   ScratchDir scratch_;
+  int runs_ = 0;
 };
 
 TEST_F(Equivalence, ManyWorkersEqualOneAndRealEqualsSimulated) {
@@ -73,6 +85,27 @@ TEST_F(Equivalence, ManyWorkersEqualOneAndRealEqualsSimulated) {
     EXPECT_LE(relative(real, simulated), 1e-5) << workers;
   }
   EXPECT_LE(relative(trained("train", 1), one), 1e-5);
+}
+
+// Whatever the shares and however they change, the model is that of equal shares. A smooth model:
+// in one with kinks a single rounding can decide whether a ReLU is open, and shares of real runs
+// depend on the time (docs/allocation.md).
+TEST_F(Equivalence, AllocationsDoNotChangeTheModel) {
+  scratch_.write("job.toml", job_text("svm", 784));
+  auto allocated = [&](const std::string& mode, const std::string& allocation,
+                       const std::vector<std::string>& more) {
+    std::vector<std::string> settings = {"cluster.unit=4e-5", "cluster.speeds=[1,2,0.25]",
+                                         "strategy.shares=[3,5,1]",
+                                         "strategy.allocation=" + allocation};
+    settings.insert(settings.end(), more.begin(), more.end());
+    return trained(mode, 3, settings);
+  };
+  const auto equal = allocated("simulate", "equal", {});
+  for (const char* allocation : {"static", "adaptive", "dynamic"}) {
+    EXPECT_LE(relative(allocated("simulate", allocation, {}), equal), 1e-4) << allocation;
+    EXPECT_LE(relative(allocated("train", allocation, {"train.micro_batch=16"}), equal), 1e-4)
+        << allocation;
+  }
 }
 
 TEST_F(Equivalence, TwoSimulationsAreTheSameToTheByte) {

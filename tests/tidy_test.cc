@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "allocate/allocation.h"
 #include "job/available.h"
 #include "job/print.h"
 #include "sync/registry.h"
@@ -120,6 +121,13 @@ TEST(Tidy, FilesAndLinesAreNotTooLong) {
 TEST(Tidy, TheRegistryHasWhatAJobMayName) {
   for (const Choice& choice : kSyncMethods) {
     EXPECT_EQ(choice.available, find_strategy(choice.name) != nullptr) << choice.name;
+    EXPECT_EQ(choice.available, !choice.summary.empty()) << choice.name;
+  }
+}
+
+TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
+  for (const Choice& choice : kAllocations) {
+    EXPECT_EQ(choice.available, find_allocation(choice.name) != nullptr) << choice.name;
     EXPECT_EQ(choice.available, !choice.summary.empty()) << choice.name;
   }
 }

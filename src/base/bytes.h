@@ -30,9 +30,11 @@ class ByteWriter {
     const auto* raw = reinterpret_cast<const std::byte*>(text.data());
     bytes_.insert(bytes_.end(), raw, raw + text.size());
   }
-  void put_floats(std::span<const float> floats) {
-    put(static_cast<std::uint64_t>(floats.size()));
-    const auto raw = std::as_bytes(floats);
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void put_numbers(std::span<const T> numbers) {
+    put(static_cast<std::uint64_t>(numbers.size()));
+    const auto raw = std::as_bytes(numbers);
     bytes_.insert(bytes_.end(), raw.begin(), raw.end());
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
@@ -57,17 +59,23 @@ class ByteReader {
     auto raw = take(get<std::uint32_t>());
     return {reinterpret_cast<const char*>(raw.data()), raw.size()};
   }
-  std::vector<float> get_floats() {
+  template <class T>
+  requires std::is_arithmetic_v<T> std::vector<T> get_numbers() {
+    std::vector<T> numbers(get_count(sizeof(T)));
+    if (const auto raw = take(numbers.size() * sizeof(T)); !raw.empty()) {
+      std::memcpy(numbers.data(), raw.data(), raw.size());
+    }
+    return numbers;
+  }
+  // How many entries of at least `size` bytes follow: never more than the bytes at hand can hold,
+  // so that nobody allocates what a message only claims.
+  std::size_t get_count(std::size_t size) {
     const auto count = get<std::uint64_t>();
-    if (count > rest_.size() / sizeof(float)) {
-      ok_ = false;  // before allocating what the bytes only claim
-      return {};
+    if (count > rest_.size() / size) {
+      ok_ = false;
+      return 0;
     }
-    std::vector<float> floats(static_cast<std::size_t>(count));
-    if (const auto raw = take(floats.size() * sizeof(float)); !raw.empty()) {
-      std::memcpy(floats.data(), raw.data(), raw.size());
-    }
-    return floats;
+    return static_cast<std::size_t>(count);
   }
   // True when nothing was read past the end and nothing is left over.
   bool complete() const { return ok_ && rest_.empty(); }

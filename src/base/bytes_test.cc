@@ -58,18 +58,18 @@ TEST(Bytes, TruncatedAnywhereTurnsBad) {
 
 TEST(Bytes, FloatsRoundTripAndAreNotTrustedToBeThere) {
   ByteWriter writer;
-  writer.put_floats(std::vector<float>{1, -2.5});
-  writer.put_floats({});
+  writer.put_numbers(std::span<const float>(std::vector<float>{1, -2.5}));
+  writer.put_numbers(std::span<const std::uint64_t>());
   ByteReader reader(writer.bytes());
-  EXPECT_EQ(reader.get_floats(), (std::vector<float>{1, -2.5}));
-  EXPECT_TRUE(reader.get_floats().empty());
+  EXPECT_EQ(reader.get_numbers<float>(), (std::vector<float>{1, -2.5}));
+  EXPECT_TRUE(reader.get_numbers<std::uint64_t>().empty());
   EXPECT_TRUE(reader.complete());
 
   ByteWriter liar;
   liar.put(std::numeric_limits<std::uint64_t>::max() / 4 + 2);  // times 4 wraps to 4
   liar.put(1.0F);
   ByteReader wary(liar.bytes());
-  EXPECT_TRUE(wary.get_floats().empty());
+  EXPECT_TRUE(wary.get_numbers<float>().empty());
   EXPECT_FALSE(wary.ok());
 }
 

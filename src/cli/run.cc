@@ -61,27 +61,44 @@ Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
   summary.seconds = outcome.seconds;
   summary.batch = job.train.batch;
   summary.samples = outcome.samples;
-  summary.ideal_samples_per_second = ideal_rate(job.cluster);
+  // Quotas say who is slower, not how many samples a second that is.
+  const bool known = mode == Mode::kSimulate || !job.cluster.has_quotas();
+  summary.ideal_samples_per_second = known ? ideal_rate(job.cluster) : 0;
   summary.metrics = std::move(metrics);
   summary.target_accuracy = job.train.target_accuracy;
   summary.stopped = outcome.stopped;
+  summary.shares = outcome.shares;
   summary.workers = outcome.workers;
   return summary;
 }
 
-RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor) {
+// The quotas that a job wants; nullptr when it wants none.
+Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
+  if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
+    return nullptr;
+  }
+  auto quotas = CpuQuotas::create(job.cluster.workers);
+  if (!quotas) {
+    return fail("cluster.isolate = \"cgroup\" is not possible here: {}", quotas.error().message);
+  }
+  return std::make_unique<CpuQuotas>(std::move(*quotas));
+}
+
+RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor, CpuQuotas* quotas) {
   if (mode == Mode::kSimulate) {
     return simulate(job, task, monitor);
   }
-  return train_with_processes(job, task, monitor, {{"/proc/self/exe", "worker"}, to_toml(job)});
+  return train_with_processes(job, task, monitor,
+                              {{"/proc/self/exe", "worker"}, to_toml(job), quotas});
 }
 
 // Runs the job into the directory; returns the summary. Throws RunFailed.
-Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const RunFlags& flags) {
+Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const RunFlags& flags,
+                 CpuQuotas* quotas) {
   ProgressDisplay display(ProgressDisplay::style_for(flags.quiet), job.train.batch);
   Monitor monitor(dir, display);
   write_or_throw(dir, "job.toml", to_toml(job));
-  const RunOutcome outcome = run_job(job, task, mode, monitor);
+  const RunOutcome outcome = run_job(job, task, mode, monitor, quotas);
   if (const std::string model = task.model_file(outcome.model); !model.empty()) {
     write_or_throw(dir, "model.pt", model);
   }
@@ -105,12 +122,16 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (const auto signal = first_signal()) {
     return exit_code_of(*signal);  // while loading: there is nothing to save yet
   }
+  const auto quotas = quotas_for_job(*job, mode);
+  if (!quotas) {
+    return refuse(quotas.error().message);
+  }
   const auto dir = RunDir::create(flags.out, job->name);
   if (!dir) {
     return refuse(dir.error().message);
   }
   try {
-    const Summary summary = run_into(*dir, *job, **task, mode, flags);
+    const Summary summary = run_into(*dir, *job, **task, mode, flags, quotas->get());
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {

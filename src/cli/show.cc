@@ -29,10 +29,22 @@ void show_quality(const Summary& summary) {
 }
 
 void show_workers(const Summary& summary) {
-  fmt::print("  worker  samples  compute s  communicate s  wait s\n");
+  fmt::print("  worker  share  samples/s  samples  compute s  communicate s  wait s\n");
   for (const WorkerSummary& worker : summary.workers) {
-    fmt::print("  {:>6}  {:>7}  {:>9.2f}  {:>13.2f}  {:>6.2f}\n", worker.rank, worker.samples,
-               worker.compute_seconds, worker.communicate_seconds, worker.wait_seconds);
+    const std::string speed =
+        worker.estimate ? fmt::format("{:.0f}", worker.estimate->samples_per_second) : "?";
+    fmt::print("  {:>6}  {:>5}  {:>9}  {:>7}  {:>9.2f}  {:>13.2f}  {:>6.2f}\n", worker.rank,
+               worker.share, speed, worker.samples, worker.compute_seconds,
+               worker.communicate_seconds, worker.wait_seconds);
+  }
+}
+
+void show_changes(const Summary& summary) {
+  if (summary.shares.size() > 1) {
+    const ShareRecord& last = summary.shares.back();
+    const std::size_t changes = summary.shares.size() - 1;
+    fmt::print("  shares changed {}, last after step {}: {}\n",
+               changes == 1 ? "once" : fmt::format("{} times", changes), last.step, last.reason);
   }
 }
 
@@ -68,6 +80,7 @@ void show(const Summary& summary, const std::string& directory) {
   if (summary.workers.size() <= kFew) {
     show_workers(summary);
   }
+  show_changes(summary);
   if (summary.stopped) {
     fmt::print("  ended early: {}\n", *summary.stopped);
   }

@@ -1,6 +1,7 @@
 // What the machines of a run are like: the [cluster] table of a job.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/ids.h"
@@ -31,8 +32,10 @@ struct ClusterSpec {
   std::vector<SpeedEvent> events;  // in order of time
   Seconds heartbeat = 5;           // a worker silent for so long is lost (train)
   int threads = 1;                 // torch threads of one worker
+  std::string isolate = "none";    // none: speeds by pacing | cgroup: by CPU quotas (train)
 
   bool paced() const { return unit > 0 || overhead > 0; }
+  bool has_quotas() const { return isolate == "cgroup"; }
 };
 
 }  // namespace motley

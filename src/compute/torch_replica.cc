@@ -3,7 +3,9 @@
 #include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -63,7 +65,11 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainSpec& train,
 
 TorchReplica::TorchReplica(std::unique_ptr<Network> network, std::shared_ptr<const Dataset> data,
                            const TrainSpec& train)
-    : network_(std::move(network)), data_(std::move(data)), batch_(data_->shape) {
+    : network_(std::move(network)),
+      data_(std::move(data)),
+      micro_batch_(static_cast<std::size_t>(
+          train.micro_batch.value_or(std::numeric_limits<std::int64_t>::max()))),
+      batch_(data_->shape) {
   network_->set_training(true);
   tensors_ = network_->parameters();
   parameters_ = flatten(tensors_);
@@ -89,10 +95,18 @@ Block TorchReplica::buffers() { return block_of(buffers_); }
 
 double TorchReplica::compute(std::span<const SampleIndex> samples) {
   summands_.zero_();
-  if (samples.empty()) {
-    return 0;
+  double loss = 0;
+  while (!samples.empty()) {
+    const auto micro_batch = samples.first(std::min(samples.size(), micro_batch_));
+    loss += accumulate(micro_batch);
+    samples = samples.subspan(micro_batch.size());
   }
-  batch_.gather(data_->training, samples);
+  return loss;
+}
+
+// Backward adds to the gradients that are there.
+double TorchReplica::accumulate(std::span<const SampleIndex> micro_batch) {
+  batch_.gather(data_->training, micro_batch);
   return with_short_errors("the model failed in training", [&] {
     const torch::Tensor loss = summed_loss(network_->forward(batch_.features()), batch_.labels());
     loss.backward();

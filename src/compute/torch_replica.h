@@ -6,7 +6,7 @@
 // tensor at a time, in a few long loops.
 //
 // A sum over shares of a batch equals the sum over the batch, except where the network looks across
-// samples: BatchNorm uses the statistics of each share on its own.
+// samples: BatchNorm uses the statistics of each share, and of each micro-batch, on its own.
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -38,10 +38,12 @@ class TorchReplica final : public Replica {
   void apply(double scale) override;
 
  private:
+  double accumulate(std::span<const SampleIndex> micro_batch);
   void check_views() const;
 
   std::unique_ptr<Network> network_;
   std::shared_ptr<const Dataset> data_;
+  const std::size_t micro_batch_;
   Batch batch_;
   std::vector<torch::Tensor> tensors_;  // the network's parameters
   torch::Tensor parameters_;

@@ -86,6 +86,24 @@ TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
   }
 }
 
+TEST(TorchReplica, MicroBatchesAddUpToTheBatch) {
+  const auto data = small_data();
+  const auto samples = step_samples(0);
+  TorchReplica whole(small_mlp(), data, TrainSpec{});
+  const double loss = whole.compute(samples);
+  for (const std::int64_t micro_batch : {1, 5, 16, 1'000}) {
+    TrainSpec train;
+    train.micro_batch = micro_batch;
+    TorchReplica parts(small_mlp(), data, train);
+    EXPECT_NEAR(parts.compute(samples), loss, 1e-4);
+    EXPECT_EQ(parts.compute({}), 0);
+    parts.compute(samples);
+    for (std::size_t i = 0; i < whole.parameters().size; ++i) {
+      ASSERT_NEAR(parts.gradient().data[i], whole.gradient().data[i], 1e-4) << micro_batch;
+    }
+  }
+}
+
 TEST(TorchReplica, TheBlockIsTheModel) {
   auto owned = small_mlp();
   Network* network = owned.get();

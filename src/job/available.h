@@ -17,6 +17,7 @@ inline constexpr Choice kModelKinds[] = {
 };
 inline constexpr Choice kDataKinds[] = {{"idx"}, {"cifar10"}, {"libsvm"}, {"synthetic"}};
 inline constexpr Choice kOptimizers[] = {{"sgd"}, {"adam"}};
+inline constexpr Choice kIsolations[] = {{"none"}, {"cgroup"}};
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 
 inline constexpr Choice kSyncMethods[] = {
@@ -33,9 +34,10 @@ inline constexpr Choice kSyncMethods[] = {
 };
 inline constexpr Choice kAllocations[] = {
     {"equal", true, "every worker computes as many samples as the others"},
-    {"static", false},
-    {"adaptive", false},
-    {"dynamic", false},
+    {"static", true, "in the proportion that strategy.shares gives"},
+    {"adaptive", true,
+     "every window of steps, so that all workers take equally long (Chao et al.)"},
+    {"dynamic", true, "every epoch, in proportion to the speeds of the last one (Vineeth)"},
 };
 inline constexpr Choice kCodecs[] = {
     {"none", true, "numbers travel as 32-bit floats"},
@@ -47,8 +49,8 @@ inline constexpr Choice kCodecs[] = {
 
 // Keys and tables of the methods that are not available: refused by name, not as misspelt.
 inline constexpr std::string_view kReservedKeys[] = {
-    "strategy.shares", "strategy.partial_reduce", "strategy.hop",       "strategy.ps",
-    "strategy.adsp",   "strategy.ashl",           "strategy.local_sgd", "strategy.topk",
+    "strategy.partial_reduce", "strategy.hop",       "strategy.ps",   "strategy.adsp",
+    "strategy.ashl",           "strategy.local_sgd", "strategy.topk",
 };
 
 }  // namespace motley

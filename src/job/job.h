@@ -33,17 +33,26 @@ struct TrainSpec {
   std::optional<std::int64_t> epochs;  // whichever limit is reached first ends the run
   std::optional<std::int64_t> steps;
   std::optional<double> target_accuracy;
-  std::int64_t eval_every = 50;   // steps between evaluations; 0 = only at the end
-  std::string optimizer = "sgd";  // sgd | adam
+  std::optional<std::int64_t> micro_batch;  // samples computed at once
+  std::int64_t eval_every = 50;             // steps between evaluations; 0 = only at the end
+  std::string optimizer = "sgd";            // sgd | adam
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
 };
 
+// Self-adaptive allocation.
+struct AdaptiveSpec {
+  std::int64_t window = 10;  // steps between two looks at the shares
+  double dead_band = 0.005;  // gains below this part of a step's time do not change them
+};
+
 struct StrategySpec {
   std::string sync = "all_reduce";
   std::string allocation = "equal";
+  std::vector<double> shares;  // static: one per worker
   std::string codec = "none";
+  AdaptiveSpec adaptive;
 };
 
 struct Job {

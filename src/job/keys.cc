@@ -46,6 +46,13 @@ constexpr Belongs kEvaluated{[](const Job& j) { return !j.phantom(); },
 constexpr Belongs kSgd{[](const Job& j) { return j.train.optimizer == "sgd"; },
                        "train.optimizer = \"sgd\""};
 
+// Settings of one allocation may stand beside another one, so that `--set strategy.allocation` or a
+// variant can choose.
+constexpr Belongs kStatic{[](const Job& j) { return j.strategy.allocation == "static"; },
+                          "strategy.allocation = \"static\"", true, true};
+constexpr Belongs kAdaptive{[](const Job& j) { return j.strategy.allocation == "adaptive"; },
+                            "strategy.allocation = \"adaptive\"", false, true};
+
 constexpr Key<Job> kJobKeys[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
     {"seed", job<&Job::seed>, kAtLeast0, "one seed, one run: every random number follows from it"},
@@ -82,6 +89,9 @@ constexpr Key<Job> kJobKeys[] = {
      "steps of `train.batch` samples; the limit reached first ends the run"},
     {"train.target_accuracy", job<&Job::train, &TrainSpec::target_accuracy>, Range{0, 1, true},
      "ends the run when an evaluation reaches it", kEvaluated},
+    {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, kSize,
+     "samples computed at once: bounds the memory of a large share; all of it when not given",
+     kEvaluated},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
     {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>, OneOf{"an optimizer", kOptimizers},
@@ -96,8 +106,17 @@ constexpr Key<Job> kJobKeys[] = {
      "with whom a worker averages, and when"},
     {"strategy.allocation", job<&Job::strategy, &StrategySpec::allocation>,
      OneOf{"an allocation", kAllocations}, "how much each worker computes"},
+    {"strategy.shares", job<&Job::strategy, &StrategySpec::shares>,
+     PerWorker{{.min = 0, .max = 1e9, .above_min = true}, 1, false},
+     "in what proportion the workers share a step", kStatic},
     {"strategy.codec", job<&Job::strategy, &StrategySpec::codec>, OneOf{"a codec", kCodecs},
      "in what form numbers travel"},
+    {"strategy.adaptive.window",
+     job<&Job::strategy, &StrategySpec::adaptive, &AdaptiveSpec::window>, kSize,
+     "steps between two looks at the shares", kAdaptive},
+    {"strategy.adaptive.dead_band",
+     job<&Job::strategy, &StrategySpec::adaptive, &AdaptiveSpec::dead_band>, Range{0, 1},
+     "gains below this part of a step's time do not change them", kAdaptive},
 
     {"cluster.workers", job<&Job::cluster, &ClusterSpec::workers>, Range{1, 65536},
      "how many there are"},
@@ -115,6 +134,10 @@ constexpr Key<Job> kJobKeys[] = {
      "a worker silent for so many seconds is lost (train)"},
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
      "threads one worker computes with (train)"},
+    {"cluster.isolate", job<&Job::cluster, &ClusterSpec::isolate>,
+     OneOf{"a way to make machines unlike", kIsolations},
+     "how `train` gives workers their speeds: by pacing, or by CPU quotas, for which it needs the "
+     "rights"},
     {"cluster.slowdown", job<&Job::cluster, &ClusterSpec::slowdowns>, Tables{},
      "any number of disturbances"},
     {"cluster.event", job<&Job::cluster, &ClusterSpec::events>, Tables{},

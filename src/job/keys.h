@@ -45,11 +45,12 @@ using Place =
                  std::vector<double>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
                  std::vector<SpeedEvent>& (*)(Record&)>;
 
-// When a key means something: given elsewhere it is refused, never ignored.
+// When a key means something: given elsewhere it is refused, not ignored.
 struct Belongs {
   bool (*applies)(const Job& job) = nullptr;  // null: always
   std::string_view to = {};                   // that condition in words
   bool needed = false;                        // and there it must be given
+  bool may_rest = false;  // and elsewhere it may stand unused: what a variant may choose to use
 };
 
 template <class Record>

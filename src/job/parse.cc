@@ -71,13 +71,13 @@ Status fill_lists(Job& job, const Document& document) {
 Status check_belongings(const Job& job, const Document& document) {
   for (const Key<Job>& key : keys<Job>()) {
     const Entry* entry = document.find(key.name);
-    if (entry && !key.applies(job)) {
+    if (entry && !key.applies(job) && !key.belongs.may_rest) {
       return at(*entry, *entry->value, fmt::format("{} is only for {}", key.name, key.belongs.to));
     }
     if (!entry && key.belongs.needed && key.applies(job)) {
-      const std::string kind = fmt::format("{}.kind", section_of(key.name));
+      const std::string_view chooser = key.belongs.to.substr(0, key.belongs.to.find(' '));
       return tl::unexpected(document.error_at(
-          {kind}, fmt::format("{} is missing, and needed for {}", key.name, key.belongs.to)));
+          {chooser}, fmt::format("{} is missing, and needed for {}", key.name, key.belongs.to)));
     }
   }
   return {};
@@ -129,6 +129,21 @@ Status check_mode(const Job& job, const Document& document, Mode mode) {
   return {};
 }
 
+// Quotas make a machine slow, but not one step of it, nor a step without samples.
+Status check_quotas(const Job& job, const Document& document, Mode mode) {
+  if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
+    return {};
+  }
+  const std::string_view key = !job.cluster.slowdowns.empty() ? "cluster.slowdown"
+                               : job.cluster.overhead > 0     ? "cluster.overhead"
+                                                              : "";
+  if (key.empty()) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {key}, fmt::format("{} needs pacing, which cluster.isolate = \"cgroup\" replaces", key)));
+}
+
 Result<Job> resolve(const Document& document, Mode mode) {
   Job job = default_job();
   for (const Entry* entry : document.entries()) {
@@ -144,6 +159,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   status = status ? check_sizes(job, document) : status;
   status = status ? check_events(job, document) : status;
   status = status ? check_mode(job, document, mode) : status;
+  status = status ? check_quotas(job, document, mode) : status;
   if (!status) {
     return tl::unexpected(status.error());
   }

@@ -253,14 +253,9 @@ TEST(ParseJob, MethodsToComeAreRefusedByName) {
   EXPECT_EQ(error_of("[strategy]\nsync = 'hop'"),
             "job.toml:2: strategy.sync = \"hop\" is not available in this version (available: "
             "all_reduce)");
-  EXPECT_EQ(error_of("[strategy]\nallocation = 'adaptive'"),
-            "job.toml:2: strategy.allocation = \"adaptive\" is not available in this version "
-            "(available: equal)");
   EXPECT_EQ(error_of("[strategy]\ncodec = 'fp16'"),
             "job.toml:2: strategy.codec = \"fp16\" is not available in this version (available: "
             "none)");
-  EXPECT_EQ(error_of("[strategy]\nshares = [1, 1, 1, 1]"),
-            "job.toml:2: strategy.shares is not available in this version");
   EXPECT_EQ(error_of("\n[strategy.hop]\ngraph = 'ring'"),
             "job.toml:2: strategy.hop is not available in this version");
   EXPECT_EQ(error_of("", {"strategy.hop.graph=ring"}),
@@ -370,9 +365,9 @@ TEST(Override, MistakesNameTheFlag) {
   EXPECT_EQ(error_of("", {"cluster.speeds=[1,1,0.5]"}),
             "--set cluster.speeds=[1,1,0.5]: cluster.speeds has 3 entries, but cluster.workers is "
             "4");
-  EXPECT_EQ(error_of("", {"strategy.allocation=adaptive"}),
-            "--set strategy.allocation=adaptive: strategy.allocation = \"adaptive\" is not "
-            "available in this version (available: equal)");
+  EXPECT_EQ(error_of("", {"strategy.codec=fp16"}),
+            "--set strategy.codec=fp16: strategy.codec = \"fp16\" is not available in this version "
+            "(available: none)");
   EXPECT_EQ(error_of("", {"quiet"}), "--set quiet: should be key=value");
   EXPECT_EQ(error_of("", {"=3"}), "--set =3: should be key=value");
   EXPECT_EQ(error_of("", {"train.batch.size=3"}),
@@ -384,6 +379,56 @@ TEST(Override, MistakesNameTheFlag) {
   EXPECT_EQ(
       error_of("", {"train.batch=1\ntrain.lr=2"}),
       "--set train.batch=1\\x0atrain.lr=2: train.batch is a string, but should be an integer");
+}
+
+TEST(ParseJob, SharesAreGivenAndGood) {
+  const Job job = good("strategy.allocation = 'static'\nstrategy.shares = [3, 3, 3, 0.5]");
+  EXPECT_EQ(job.strategy.shares, (std::vector<double>{3, 3, 3, 0.5}));
+  EXPECT_EQ(error_of("strategy.allocation = 'static'"),
+            "job.toml:1: strategy.shares is missing, and needed for strategy.allocation = "
+            "\"static\"");
+  const std::string chosen = "strategy.allocation = 'static'\nstrategy.shares = ";
+  EXPECT_EQ(error_of(chosen + "[1, 1]"),
+            "job.toml:2: strategy.shares has 2 entries, but cluster.workers is 4");
+  EXPECT_EQ(error_of(chosen + "[1, 1, 0, 1]"),
+            "job.toml:2: strategy.shares[2] is 0, but must be above 0 and at most 1000000000");
+  EXPECT_EQ(error_of(chosen + "[1, -1, 1, 1]"),
+            "job.toml:2: strategy.shares[1] is -1, but must be above 0 and at most 1000000000");
+  EXPECT_EQ(error_of(chosen + "[]"),
+            "job.toml:2: strategy.shares has 0 entries, but cluster.workers is 4");
+  EXPECT_EQ(error_of(chosen + "1"),
+            "job.toml:2: strategy.shares is an integer, but should be an array of numbers, one per "
+            "worker");
+}
+
+// So that --set strategy.allocation, or a variant, can choose.
+TEST(ParseJob, SettingsOfAnAllocationMayStandBesideAnother) {
+  const std::string text = "strategy.shares = [1, 2, 3, 4]\n[strategy.adaptive]\nwindow = 7";
+  EXPECT_EQ(good(text).strategy.allocation, "equal");
+  EXPECT_EQ(good(text, {"strategy.allocation=static"}).strategy.shares[3], 4);
+  EXPECT_EQ(good(text, {"strategy.allocation=adaptive"}).strategy.adaptive.window, 7);
+  EXPECT_EQ(error_of("strategy.shares = [1]"),
+            "job.toml:1: strategy.shares has 1 entries, but cluster.workers is 4");
+  EXPECT_EQ(error_of("strategy.adaptive.window = 0"),
+            "job.toml:1: strategy.adaptive.window is 0, but must be from 1 to 1000000000");
+  EXPECT_EQ(error_of("strategy.adaptive.windows = 3"),
+            "job.toml:1: unknown key \"strategy.adaptive.windows\"; did you mean "
+            "\"strategy.adaptive.window\"?");
+  EXPECT_EQ(error_of("strategy.adaptive = 3"),
+            "job.toml:1: strategy.adaptive is an integer, but should be a table");
+}
+
+TEST(ParseJob, QuotasReplacePacing) {
+  const std::string quotas = "[cluster]\nisolate = 'cgroup'\n";
+  good(quotas + "unit = 1e-3", {}, Mode::kTrain);
+  EXPECT_EQ(error_of(quotas + "overhead = 1e-3", {}, Mode::kTrain),
+            "job.toml:3: cluster.overhead needs pacing, which cluster.isolate = \"cgroup\" "
+            "replaces");
+  const std::string slowdown = "slowdown = [{kind = 'random', probability = 0.1, factor = 2}]";
+  EXPECT_EQ(error_of(quotas + slowdown, {}, Mode::kTrain),
+            "job.toml:3: cluster.slowdown needs pacing, which cluster.isolate = \"cgroup\" "
+            "replaces");
+  good(quotas + "unit = 1e-3\n" + slowdown, {}, Mode::kSimulate);
 }
 
 TEST(Variant, IsCheckedAsAJob) {

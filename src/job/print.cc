@@ -104,10 +104,13 @@ std::string kind_of_value(const Key<Record>& key) {
 
 template <class Record>
 std::string default_of(Record& defaults, const Key<Record>& key) {
+  if (key.belongs.needed) {
+    return {};
+  }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
     return fmt::format("all `{}`", list->otherwise);
   }
-  const std::string value = key.belongs.needed ? "" : value_of(defaults, key);
+  const std::string value = value_of(defaults, key);
   return value.empty() ? "" : fmt::format("`{}`", value);
 }
 
@@ -133,12 +136,12 @@ std::string to_toml(const Job& job) {
   std::string text;
   std::string_view section;
   for (const Key<Job>& key : keys<Job>()) {
+    if (!key.applies(job)) {
+      continue;
+    }
     if (section_of(key.name) != section) {
       section = section_of(key.name);
       text += fmt::format("\n[{}]\n", section);
-    }
-    if (!key.applies(job)) {
-      continue;
     }
     if (const std::string value = value_of(copy, key); !value.empty()) {
       text += fmt::format("{} = {}\n", last_part(key.name), value);
@@ -154,8 +157,10 @@ std::string describe_keys() {
   for (const Key<Job>& key : keys<Job>()) {
     std::string help(key.help);
     if (!key.belongs.to.empty()) {
-      help +=
-          fmt::format("; {} {}", key.belongs.needed ? "needed for" : "only for", key.belongs.to);
+      const std::string_view how = key.belongs.needed     ? "needed for"
+                                   : key.belongs.may_rest ? "for"
+                                                          : "only for";
+      help += fmt::format("; {} {}", how, key.belongs.to);
     }
     text += row(key.name, kind_of_value(key), default_of(defaults, key), help);
     std::visit(

@@ -29,9 +29,12 @@ bool same(const Job& a, const Job& b) {
                    data.test_path, data.holdout, data.samples, data.test_samples, data.features,
                    data.classes),
         std::tuple(train.batch, train.epochs, train.steps, train.target_accuracy, train.eval_every,
-                   train.optimizer, train.lr, train.momentum, train.weight_decay),
-        std::tuple(strategy.sync, strategy.allocation, strategy.codec, c.workers, c.unit,
-                   c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat, c.threads));
+                   train.optimizer, train.lr, train.momentum, train.weight_decay,
+                   train.micro_batch),
+        std::tuple(strategy.sync, strategy.allocation, strategy.shares, strategy.codec,
+                   strategy.adaptive.window, strategy.adaptive.dead_band),
+        std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat,
+                   c.threads, c.isolate));
   };
   return all(a) == all(b) && same(a.cluster.slowdowns, b.cluster.slowdowns) &&
          same(a.cluster.events, b.cluster.events);
@@ -91,6 +94,7 @@ void fill_train(Job& job) {
   job.train.steps = job.train.epochs ? maybe(size()) : std::optional(size());
   if (!job.phantom()) {
     job.train.target_accuracy = maybe(number(1e-9, 1));
+    job.train.micro_batch = maybe(size());
   }
   job.train.eval_every = size() - 1;
   job.train.optimizer = *rc::gen::element<std::string>("sgd", "adam");
@@ -101,6 +105,18 @@ void fill_train(Job& job) {
   job.train.weight_decay = number(0, 1e300);
 }
 
+void fill_strategy(Job& job) {
+  StrategySpec& strategy = job.strategy;
+  strategy.allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
+  for (int r = 0; r < job.cluster.workers; ++r) {
+    strategy.shares.push_back(strategy.allocation == "static" ? number(1e-9, 1e9) : 1);
+  }
+  if (strategy.allocation == "adaptive") {
+    strategy.adaptive.window = size();
+    strategy.adaptive.dead_band = number(0, 1);
+  }
+}
+
 void fill_cluster(ClusterSpec& cluster) {
   cluster.workers = *rc::gen::inRange(1, 20);
   cluster.unit = number(0, 1);
@@ -108,6 +124,7 @@ void fill_cluster(ClusterSpec& cluster) {
   cluster.latency = number(0, 1);
   cluster.heartbeat = number(1e-3, 1e6);
   cluster.threads = *rc::gen::inRange(1, 1024);
+  cluster.isolate = *rc::gen::element<std::string>("none", "cgroup");
   const bool same_links = *rc::gen::arbitrary<bool>();
   const double link = number(1, 1e15);
   for (int r = 0; r < cluster.workers; ++r) {
@@ -129,6 +146,7 @@ Job random_job() {
   fill_cluster(job.cluster);
   fill_model_and_data(job);
   fill_train(job);
+  fill_strategy(job);
   return job;
 }
 
@@ -182,6 +200,7 @@ latency = 5e-05
 bandwidth = 1250000000
 heartbeat = 5
 threads = 1
+isolate = "none"
 
 [[cluster.slowdown]]
 kind = "random"

@@ -52,6 +52,24 @@ Json worker_to_json(const WorkerSummary& worker) {
   return json;
 }
 
+Json allocation_to_json(const Summary& summary) {
+  Json history = Json::array();
+  for (const ShareRecord& record : summary.shares) {
+    history.push_back(
+        {{"step", record.step}, {"shares", record.shares}, {"reason", record.reason}});
+  }
+  Json workers = Json::array();
+  for (const WorkerSummary& worker : summary.workers) {
+    const auto& estimate = worker.estimate;
+    workers.push_back(
+        {{"rank", worker.rank},
+         {"share", worker.share},
+         {"samples_per_second", estimate ? number(estimate->samples_per_second) : Json(nullptr)},
+         {"overhead_seconds", estimate ? number(estimate->overhead_seconds) : Json(nullptr)}});
+  }
+  return {{"history", std::move(history)}, {"per_worker", std::move(workers)}};
+}
+
 }  // namespace
 
 Json to_json(const Metric& metric) {
@@ -105,6 +123,7 @@ Json to_json(const Summary& summary) {
     json["stopped"] = *summary.stopped;
   }
   json["per_worker"] = std::move(workers);
+  json["allocation"] = allocation_to_json(summary);
   return json;
 }
 

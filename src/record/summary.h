@@ -21,6 +21,19 @@ struct Metric {
   std::optional<double> train_loss;  // mean over the samples since the evaluation before
 };
 
+// From `step` on, worker i computed shares[i] samples of a full step.
+struct ShareRecord {
+  std::int64_t step = 0;
+  std::vector<std::size_t> shares;
+  std::string reason;
+};
+
+// What a worker measured of itself.
+struct SpeedRecord {
+  double samples_per_second = 0;  // at its last share, while computing
+  Seconds overhead_seconds = 0;   // of a step, whatever its size
+};
+
 struct WorkerSummary {
   Rank rank = 0;
   std::int64_t samples = 0;
@@ -29,6 +42,8 @@ struct WorkerSummary {
   Seconds wait_seconds = 0;
   Seconds communicate_seconds = 0;
   std::int64_t bytes_sent = 0;
+  std::size_t share = 0;                // samples of a full step, in the end
+  std::optional<SpeedRecord> estimate;  // none when the run was too short to tell
   std::optional<double> pace_missed;  // part of its steps that took longer than their cost (train)
 };
 
@@ -47,6 +62,7 @@ struct Summary {
   std::optional<double> target_accuracy;
   std::int64_t max_iteration_gap = 0;
   std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
+  std::vector<ShareRecord> shares;     // the first entry is what it began with
   std::vector<WorkerSummary> workers;
 };
 

@@ -36,6 +36,8 @@ Summary sample() {
        .wait_seconds = 0.5,
        .communicate_seconds = 0.25,
        .bytes_sent = 100,
+       .share = 192,
+       .estimate = SpeedRecord{500, 0.125},
        .pace_missed = 0.25},
       {.rank = 1,
        .samples = 500,
@@ -44,8 +46,11 @@ Summary sample() {
        .wait_seconds = 0,
        .communicate_seconds = 0.25,
        .bytes_sent = 200,
+       .share = 64,
+       .estimate = {},
        .pace_missed = {}},
   };
+  summary.shares = {{0, {128, 128}, "equal shares"}, {2, {192, 64}, "worker 1 took longest"}};
   return summary;
 }
 
@@ -94,7 +99,41 @@ constexpr const char* kGolden = R"({
       "communicate_seconds": 0.25,
       "bytes_sent": 200
     }
-  ]
+  ],
+  "allocation": {
+    "history": [
+      {
+        "step": 0,
+        "shares": [
+          128,
+          128
+        ],
+        "reason": "equal shares"
+      },
+      {
+        "step": 2,
+        "shares": [
+          192,
+          64
+        ],
+        "reason": "worker 1 took longest"
+      }
+    ],
+    "per_worker": [
+      {
+        "rank": 0,
+        "share": 192,
+        "samples_per_second": 500.0,
+        "overhead_seconds": 0.125
+      },
+      {
+        "rank": 1,
+        "share": 64,
+        "samples_per_second": null,
+        "overhead_seconds": null
+      }
+    ]
+  }
 })";
 
 TEST(Summary, HasTheKeysOfTheContractInOrder) { EXPECT_EQ(to_json(sample()).dump(2), kGolden); }

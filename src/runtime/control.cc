@@ -17,7 +17,14 @@ struct Writing {
     bytes.put(value);
   }
   void operator()(const std::string& text) { bytes.put_string(text); }
-  void operator()(const std::vector<float>& floats) { bytes.put_floats(floats); }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const std::vector<T>& numbers) { bytes.put_numbers(std::span(numbers)); }
+  // The number of entries of a list; its entries follow.
+  template <class T>
+  void count(const std::vector<T>& list) {
+    bytes.put(static_cast<std::uint64_t>(list.size()));
+  }
 };
 
 struct Reading {
@@ -27,7 +34,13 @@ struct Reading {
     value = bytes.get<T>();
   }
   void operator()(std::string& text) { text = bytes.get_string(); }
-  void operator()(std::vector<float>& floats) { floats = bytes.get_floats(); }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
+  template <class T>
+  void count(std::vector<T>& list) {
+    list.resize(bytes.get_count(1));
+  }
 };
 
 void fields(auto&& each, auto& endpoint) requires requires { endpoint.host; }
@@ -44,13 +57,7 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
 {
   each(info.job);
   each(info.heartbeat);
-  auto count = static_cast<std::uint32_t>(info.workers.size());
-  each(count);
-  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>) {
-    // Never more than the bytes at hand could hold: two bytes a port.
-    constexpr std::uint32_t kMostWorkers = 1 << 16;
-    info.workers.resize(count <= kMostWorkers ? count : 0);
-  }
+  each.count(info.workers);
   for (auto& endpoint : info.workers) {
     fields(each, endpoint);
   }
@@ -78,6 +85,20 @@ void fields(auto&& each, auto& info) requires requires { info.snapshot; }
   each(info.snapshot.buffers);
 }
 
+void fields(auto&& each, auto& allocation) requires requires { allocation.history; }
+{
+  each.count(allocation.history);
+  for (auto& change : allocation.history) {
+    each(change.step);
+    each(change.decision.shares);
+    each(change.decision.reason);
+  }
+  each(allocation.share);
+  each(allocation.cost.fixed);
+  each(allocation.cost.per_sample);
+  each(allocation.cost.error);
+}
+
 void fields(auto&& each, auto& info) requires requires { info.result; }
 {
   each(info.result.samples);
@@ -86,6 +107,7 @@ void fields(auto&& each, auto& info) requires requires { info.result; }
   each(info.result.times.compute);
   each(info.result.times.communicate);
   each(info.result.times.wait);
+  fields(each, info.result.allocation);
   each(info.cluster_samples);
   each(info.bytes_sent);
   each(info.paced_steps);

@@ -40,12 +40,19 @@ TEST(Control, WhatIsEncodedComesBack) {
   EXPECT_EQ(decode<SnapshotInfo>(encode(without_loss))->note.train_loss, std::nullopt);
 
   DoneInfo done;
-  done.result = {100, 10, {9, 5, 3, 1}};
+  done.result = {100, 10, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, 3, {0.5, 0.25, 0.125}}};
   done.bytes_sent = 12345678901;
   const auto result = decode<DoneInfo>(encode(done));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->result.times.communicate, 3);
   EXPECT_EQ(result->bytes_sent, 12345678901);
+  const AllocationResult& allocation = result->result.allocation;
+  ASSERT_EQ(allocation.history.size(), 1U);
+  EXPECT_EQ(allocation.history[0].step, 7);
+  EXPECT_EQ(allocation.history[0].decision.shares, (Shares{3, 1}));
+  EXPECT_EQ(allocation.history[0].decision.reason, "why");
+  EXPECT_EQ(allocation.share, 3U);
+  EXPECT_EQ(allocation.cost.per_sample, 0.25);
 
   const auto failed = decode<FailedInfo>(encode(FailedInfo{2, "rank 2 has left"}));
   ASSERT_TRUE(failed);

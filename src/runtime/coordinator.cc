@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "base/check.h"
+#include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
 #include "runtime/children.h"
@@ -36,6 +38,7 @@ struct WorkerState {
   std::optional<Endpoint> endpoint;
   bool started = false;  // beats from now on
   bool ready = false;
+  double quota = 0;  // cores' worth of time that it was given
   std::optional<DoneInfo> done;
 };
 
@@ -60,6 +63,7 @@ class Coordinator {
     introduce_workers();
     watch_until([&] { return all([](const auto& w) { return w.ready; }); });
     tell_all(Control::kGo);
+    began_ = node_.now();
     watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
     dismiss_workers();
     watch_until([&] { return evaluator_.idle(); });
@@ -79,6 +83,9 @@ class Coordinator {
                                      "--rank", std::to_string(rank)});
       workers_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
       workers_[rank].heard = node_.now();
+      if (launch_.quotas) {
+        expect(launch_.quotas->add(static_cast<Rank>(rank), workers_[rank].pid));
+      }
     }
   }
 
@@ -119,6 +126,7 @@ class Coordinator {
         look_at_processes();
         look_at_clocks();
         look_at_monitor();
+        look_at_speeds();
         take_metrics();
         throw_root_cause();
       }
@@ -241,6 +249,26 @@ class Coordinator {
     }
   }
 
+  // From the start of training on every worker has the quota of its speed; while it loads, none.
+  void look_at_speeds() {
+    if (!launch_.quotas || !began_) {
+      return;
+    }
+    const auto quotas = quotas_at(job_.cluster, node_.now() - *began_, cores_);
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      if (workers_[rank].quota != quotas[rank]) {
+        workers_[rank].quota = quotas[rank];
+        expect(launch_.quotas->set(static_cast<Rank>(rank), quotas[rank]));
+      }
+    }
+  }
+
+  static void expect(const Status& status) {
+    if (!status) {
+      throw RunFailed(status.error().message);
+    }
+  }
+
   void take_metrics() {
     while (auto metric = evaluator_.take()) {
       monitor_.on_metric(*metric);
@@ -286,6 +314,9 @@ class Coordinator {
             static_cast<double>(done.missed_steps) / static_cast<double>(done.paced_steps);
       }
       outcome.workers.push_back(worker);
+      if (rank == 0) {
+        outcome.shares = records_of(done.result.allocation.history);
+      }
       outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
       outcome.samples = std::max(outcome.samples, done.cluster_samples);
     }
@@ -308,8 +339,10 @@ class Coordinator {
   RealNode node_;
   TcpFabric fabric_;
   const std::int64_t limit_;
+  const int cores_ = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   Evaluator evaluator_;
-  Seconds looked_ = 0;  // when it last looked at anything but messages
+  std::optional<Seconds> began_;  // when the workers were let go
+  Seconds looked_ = 0;            // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
   Snapshot model_;
   std::optional<std::string> stopped_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "job/job.h"
+#include "runtime/cpu_quota.h"
 #include "runtime/run.h"
 #include "sync/task.h"
 
@@ -15,7 +16,8 @@ struct LaunchOptions {
   // The program that runs a worker; "--join HOST:PORT --rank N" is added, and the token is in its
   // environment as kTokenVariable.
   std::vector<std::string> worker_command;
-  std::string job_text;  // the resolved job, handed to every worker
+  std::string job_text;         // the resolved job, handed to every worker
+  CpuQuotas* quotas = nullptr;  // gives the workers their speeds; without it they are paced
 };
 
 inline constexpr const char* kTokenVariable = "MOTLEY_TOKEN";

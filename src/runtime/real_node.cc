@@ -92,7 +92,7 @@ void RealNode::forget(Rank peer) {
 void RealNode::busy(Seconds cost, const std::function<void()>& body) {
   const auto began = Driver::Clock::now();
   body();
-  if (cost <= 0) {
+  if (cost <= 0 || !paced_) {
     return;
   }
   const Seconds took = duration<double>(Driver::Clock::now() - began).count();

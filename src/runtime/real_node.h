@@ -46,6 +46,9 @@ class RealNode final : public Node, public FabricSink {
   void stop(const std::string& reason);
   // The clock starts anew: the run begins now.
   void restart_clock();
+  // Whether busy() lasts as long as it is told. Where something else makes the machine slow, it
+  // lasts as long as its body does.
+  void set_paced(bool paced) { paced_ = paced; }
   Pace pace() const { return {paced_steps_, missed_steps_}; }
 
   Rank rank() const override { return rank_; }
@@ -70,6 +73,7 @@ class RealNode final : public Node, public FabricSink {
   Fabric* fabric_ = nullptr;
   const Rank rank_;
   int size_;
+  bool paced_ = true;
   std::atomic<Driver::Clock::time_point> began_;
   std::atomic<std::int64_t> paced_steps_ = 0;
   std::atomic<std::int64_t> missed_steps_ = 0;

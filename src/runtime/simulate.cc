@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <memory>
 
-#include "cluster/cost.h"
 #include "runtime/judge.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
-#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -42,21 +40,14 @@ class Simulation {
   }
 
  private:
-  // One simulated worker: its own replica, ledger and costs, as a real one has.
+  // One simulated worker, with a replica of its own, as a real one has.
   struct Worker final : public Observer {
     Worker(Simulation& simulation, Rank its_rank)
-        : sim(simulation),
-          rank(its_rank),
-          replica(simulation.task_.make_replica()),
-          ledger(simulation.ledger_options_),
-          cost(simulation.job_.cluster, its_rank, simulation.job_.seed) {}
+        : sim(simulation), rank(its_rank), replica(simulation.task_.make_replica()) {}
 
     void train_on(Node& node) {
-      auto strategy =
-          find_strategy(sim.job_.strategy.sync)->make({node, *replica, ledger, sim.job_, [this] {
-                                                         return sim.stopped_.has_value();
-                                                       }});
-      result = train(node, *strategy, *replica, cost, *this);
+      result = train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
+                            [this] { return sim.stopped_.has_value(); }});
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
@@ -72,8 +63,6 @@ class Simulation {
     Simulation& sim;
     const Rank rank;
     std::unique_ptr<Replica> replica;
-    Ledger ledger;
-    CostModel cost;
     WorkerResult result;
     Progress last;
     LossMeter loss;
@@ -113,6 +102,7 @@ class Simulation {
     }
     wait_for_the_last(outcome);
     Worker& first = *workers_.front();
+    outcome.shares = records_of(first.result.allocation.history);
     judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
     outcome.model = snapshot_of(*first.replica);
     return outcome;

@@ -8,13 +8,11 @@
 #include <mutex>
 #include <thread>
 
-#include "cluster/cost.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
 #include "runtime/control.h"
 #include "runtime/real_node.h"
 #include "sync/loop.h"
-#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -106,17 +104,15 @@ class Worker final : public FabricSink, public Observer {
       fabric_.set_peer(static_cast<Rank>(rank), workers[rank]);
     }
     node_.set_size(job.cluster.workers);
+    node_.set_paced(!job.cluster.has_quotas());
     auto replica = loaded.task->make_replica();
-    Ledger ledger(ledger_options(job, loaded.task->training_samples()));
-    CostModel cost(job.cluster, options_.rank, job.seed);
-    auto strategy = find_strategy(job.strategy.sync)->make({node_, *replica, ledger, job, [this] {
-                                                              return stop_requested_.load();
-                                                            }});
+    const Part part{job, loaded.task->training_samples(), *replica, *this,
+                    [this] { return stop_requested_.load(); }};
     tell(Control::kReady);
     await(Control::kGo);
     node_.restart_clock();
     DoneInfo done;
-    node_.run([&](Node& node) { done.result = train(node, *strategy, *replica, cost, *this); });
+    node_.run([&](Node& node) { done.result = train(node, part); });
 
     done.cluster_samples = last_.samples;
     done.bytes_sent = fabric_.bytes_sent();
@@ -124,6 +120,8 @@ class Worker final : public FabricSink, public Observer {
     done.missed_steps = node_.pace().missed;
     if (options_.rank == 0) {
       on_snapshot(done.result.times.seconds, last_, *replica);
+    } else {
+      done.result.allocation.history.clear();  // one worker's is enough
     }
     tell(Control::kDone, encode(done));
     await(Control::kLeave);

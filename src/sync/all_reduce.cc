@@ -1,6 +1,5 @@
 #include "sync/all_reduce.h"
 
-#include "allocate/shares.h"
 #include "sync/collective.h"
 
 namespace motley {
@@ -21,7 +20,7 @@ class AllReduce final : public Strategy {
       return std::nullopt;
     }
     const int rank = context_.node.rank();
-    const auto shares = equal_shares(static_cast<std::size_t>(step_.count), context_.node.size());
+    const Shares& shares = context_.allocator.shares(static_cast<std::size_t>(step_.count));
     Work work;
     work.count = shares[static_cast<std::size_t>(rank)];
     if (!phantom()) {

@@ -3,10 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <cmath>
-
 #include "runtime/simulate.h"
 #include "tests/quiet_monitor.h"
+#include "tests/relative_difference.h"
 #include "tests/toy_task.h"
 
 namespace motley {
@@ -22,16 +21,6 @@ Job toy_job(int workers, std::int64_t batch, std::int64_t steps) {
   job.cluster.speeds.assign(static_cast<std::size_t>(workers), 1.0);
   job.cluster.bandwidth.assign(static_cast<std::size_t>(workers), 1.25e9);
   return job;
-}
-
-double relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double difference = 0;
-  double norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2);
-    norm += std::pow(static_cast<double>(b[i]), 2);
-  }
-  return std::sqrt(difference / norm);
 }
 
 // Any number of workers, batch and data set, divisible or not: the parameters of one worker.

@@ -1,31 +1,45 @@
 #include "sync/loop.h"
 
+#include "cluster/cost.h"
+#include "sync/registry.h"
+
 namespace motley {
 
-WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& cost,
-                   Observer& observer) {
+WorkerResult train(Node& node, const Part& part) {
+  const Job& job = part.job;
+  const StrategyEntry& method = *find_strategy(job.strategy.sync);
+  Ledger ledger(ledger_options(job, part.training_samples));
+  Allocator allocator(node, job, ledger.options(), method.advance);
+  CostModel cost(job.cluster, node.rank(), job.seed);
+  const auto strategy =
+      method.make({node, part.replica, ledger, allocator, job, part.stop_requested});
+
   WorkerResult result;
+  WorkerTimes& times = result.times;
   const Seconds began = node.now();
-  while (auto work = strategy.begin()) {
+  while (const auto work = strategy->begin()) {
     const Seconds compute_began = node.now();
     double loss_sum = 0;
     node.busy(cost.next_step(compute_began, work->count),
-              [&] { loss_sum = replica.compute(work->samples); });
-    result.times.compute += node.now() - compute_began;
+              [&] { loss_sum = part.replica.compute(work->samples); });
+    const Seconds computed = node.now() - compute_began;
 
-    const Progress progress = strategy.finish({loss_sum, work->count});
+    const Progress progress = strategy->finish({loss_sum, work->count});
+    allocator.after_step(work->count, computed, progress.samples);
     result.samples += static_cast<std::int64_t>(work->count);
     result.steps += 1;
-    result.times.seconds = node.now() - began;
-    result.times.wait = strategy.waited();
-    result.times.communicate = result.times.seconds - result.times.compute - result.times.wait;
+    times.compute += computed;
+    times.seconds = node.now() - began;
+    times.wait = strategy->waited() + allocator.waited();
+    times.communicate = times.seconds - times.compute - times.wait;
     node.busy(0, [&] {
-      observer.on_step(result.times.seconds, progress, result);
+      part.observer.on_step(times.seconds, progress, result);
       if (progress.snapshot) {
-        observer.on_snapshot(result.times.seconds, progress, replica);
+        part.observer.on_snapshot(times.seconds, progress, part.replica);
       }
     });
   }
+  result.allocation = allocator.result();
   return result;
 }
 

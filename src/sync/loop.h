@@ -2,8 +2,11 @@
 // Real and simulated workers run this same loop.
 #pragma once
 
-#include "cluster/cost.h"
+#include <functional>
+
+#include "job/job.h"
 #include "node/node.h"
+#include "sync/allocator.h"
 #include "sync/replica.h"
 #include "sync/strategy.h"
 
@@ -21,6 +24,7 @@ struct WorkerResult {
   std::int64_t samples = 0;  // computed by this worker
   std::int64_t steps = 0;    // its own iterations
   WorkerTimes times;
+  AllocationResult allocation;  // filled in when the run is over
 };
 
 // Who watches a worker train. Calls come from the loop, inside Node::busy, so they may touch torch
@@ -34,7 +38,17 @@ class Observer {
   virtual void on_snapshot(Seconds seconds, const Progress& progress, Replica& replica) = 0;
 };
 
-WorkerResult train(Node& node, Strategy& strategy, Replica& replica, CostModel& cost,
-                   Observer& observer);
+// One worker's part in a job. The references outlive the training.
+struct Part {
+  const Job& job;
+  std::int64_t training_samples;  // in the data set
+  Replica& replica;
+  Observer& observer;
+  // True once the run should end early (target reached, interrupted).
+  std::function<bool()> stop_requested;
+};
+
+// Returns when the run is over for this worker.
+WorkerResult train(Node& node, const Part& part);
 
 }  // namespace motley

@@ -8,7 +8,7 @@ namespace motley {
 namespace {
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"all_reduce", make_all_reduce},
+    StrategyEntry{"all_reduce", Advance::kTogether, make_all_reduce},
 };
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace motley {
 
 struct StrategyEntry {
   std::string_view name;  // strategy.sync in a job
+  Advance advance;        // how its workers go on from step to step
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context);
 };
 

@@ -14,6 +14,7 @@
 #include "allocate/ledger.h"
 #include "job/job.h"
 #include "node/node.h"
+#include "sync/allocator.h"
 #include "sync/replica.h"
 
 namespace motley {
@@ -58,6 +59,7 @@ struct StrategyContext {
   Node& node;
   Replica& replica;
   Ledger& ledger;
+  Allocator& allocator;  // how much each worker computes
   const Job& job;
   // True once the run should end early (target reached, interrupted). The strategy sees to it that
   // all workers leave together.

@@ -1,0 +1,125 @@
+#include "sync/allocator.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+// What a worker tells of itself: a StepCost as floats.
+constexpr std::size_t kNumbers = 3;
+
+AllocationOptions options_of(const Job& job, const LedgerOptions& ledger) {
+  AllocationOptions options;
+  options.workers = job.cluster.workers;
+  options.total = static_cast<std::size_t>(std::min(ledger.batch, ledger.dataset));
+  options.shares = job.strategy.shares;
+  options.dead_band = job.strategy.adaptive.dead_band;
+  return options;
+}
+
+void put(std::span<float> room, const StepCost& cost) {
+  room[0] = static_cast<float>(cost.fixed);
+  room[1] = static_cast<float>(cost.per_sample);
+  room[2] = static_cast<float>(cost.error);
+}
+
+StepCost take(std::span<const float> numbers) { return {numbers[0], numbers[1], numbers[2]}; }
+
+}  // namespace
+
+Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance)
+    : node_(node),
+      allocation_(*find_allocation(job.strategy.allocation)),
+      options_(options_of(job, ledger)),
+      advance_(advance),
+      ledger_(ledger),
+      window_(job.strategy.adaptive.window),
+      collective_(node, Channel::kShares, all_ranks(node.size())),
+      costs_(allocation_.told == Told::kNothing ? 0 : static_cast<std::size_t>(node.size())),
+      history_{{0, allocation_.first(options_)}} {}
+
+const Shares& Allocator::shares(std::size_t count) {
+  if (count == options_.total) {
+    return current().shares;
+  }
+  std::vector<double> weights;
+  for (std::size_t share : current().shares) {
+    weights.push_back(std::max(static_cast<double>(share), 1e-3));
+  }
+  short_step_ = integer_shares(count, weights);
+  return short_step_;
+}
+
+void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t used) {
+  // A short step is measured neither way: its cost is another one, and there is but one of it.
+  if (samples == own_share()) {
+    speed_.add(samples, seconds);
+    mean_.add(samples, seconds);
+  }
+  ++steps_;
+  const std::optional<StepCost> mine = news(used);
+  used_ = used;
+  if (!mine || node_.size() == 1 || used >= ledger_.limit) {
+    return;  // nothing to tell, nobody to tell it to, or nothing to come of it
+  }
+  advance_ == Advance::kTogether ? hear_together(*mine) : hear_at_own_pace(*mine);
+  Decision decision = allocation_.next(current().shares, costs_, options_);
+  if (decision.shares != current().shares) {
+    const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
+    history_.push_back({step, std::move(decision)});
+  }
+}
+
+// What the others are to be told now, if anything.
+std::optional<StepCost> Allocator::news(std::int64_t used) {
+  // The first look comes early: shares that are plainly wrong cost more than a second look.
+  const bool window_ended = steps_ % window_ == 0 || steps_ == (window_ + 1) / 2;
+  if (window_ended) {
+    cost_ = speed_.end_window();
+  }
+  if (allocation_.told == Told::kWindowMedian && window_ended) {
+    return cost_;
+  }
+  if (allocation_.told == Told::kEpochMean && used / ledger_.dataset > used_ / ledger_.dataset) {
+    return mean_.take();
+  }
+  return std::nullopt;
+}
+
+// Everybody adds its own numbers to zeros: the sum is everybody's, and the same bits everywhere.
+void Allocator::hear_together(const StepCost& mine) {
+  std::vector<float> numbers(kNumbers * costs_.size(), 0.0F);
+  put(std::span(numbers).subspan(kNumbers * self(), kNumbers), mine);
+  collective_.sum({numbers.data(), numbers.size()});
+  for (std::size_t rank = 0; rank < costs_.size(); ++rank) {
+    costs_[rank] = take(std::span(numbers).subspan(kNumbers * rank, kNumbers));
+  }
+}
+
+void Allocator::hear_at_own_pace(const StepCost& mine) {
+  std::array<float, kNumbers> numbers{};
+  put(numbers, mine);
+  for (Rank rank = 0; rank < node_.size(); ++rank) {
+    if (rank != node_.rank()) {
+      node_.send(rank, Channel::kShares, {}, Payload::borrow(std::span<const float>(numbers)));
+    }
+  }
+  costs_[self()] = mine;
+  while (auto message = node_.receive_until({Channel::kShares}, node_.now())) {
+    const auto heard = message->payload.floats();
+    MOTLEY_CHECK(heard.size() == kNumbers, "{} numbers from {}", heard.size(), message->from);
+    costs_[static_cast<std::size_t>(message->from)] = take(heard);
+  }
+}
+
+AllocationResult Allocator::result() {
+  if (steps_ % window_ != 0) {
+    cost_ = speed_.end_window();
+  }
+  return {history_, own_share(), cost_};
+}
+
+}  // namespace motley

@@ -1,0 +1,83 @@
+// Allocator: how many samples each worker computes, kept up to date while a job runs.
+//
+// A method asks for shares and does no more about it: the loop (sync/loop.h) tells the Allocator
+// what every step cost, and the Allocator measures, lets the workers tell each other, and asks the
+// job's allocation (allocate/allocation.h) what follows.
+//
+// Cost: nothing in most steps; after a window (or an epoch) one exchange of 12 bytes per worker.
+#pragma once
+
+#include <optional>
+
+#include "allocate/allocation.h"
+#include "allocate/ledger.h"
+#include "job/job.h"
+#include "node/node.h"
+#include "sync/collective.h"
+
+namespace motley {
+
+// How the workers of a method go on from step to step, and so how they tell each other what they
+// measured.
+enum class Advance {
+  kTogether,   // all after the same step: they sum, and hold the same shares at every moment
+  kAtOwnPace,  // they send, and each decides for itself on what it last heard
+};
+
+// From `step` on, these shares held.
+struct ShareChange {
+  std::int64_t step = 0;
+  Decision decision;
+};
+
+// What the allocation came to on one worker.
+struct AllocationResult {
+  std::vector<ShareChange> history;  // the first entry is what it began with
+  std::size_t share = 0;             // of this worker, in the end
+  StepCost cost;                     // what this worker measured of itself
+};
+
+class Allocator {
+ public:
+  Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance);
+
+  // One entry per worker, for a step of `count` samples: the current shares, or for a short step
+  // their proportion. Valid until the next call.
+  const Shares& shares(std::size_t count);
+  // This worker's own batch, for methods without a common step.
+  std::size_t own_share() const { return current().shares[self()]; }
+
+  // After every step of this worker: what it computed, how long that took, and how many samples all
+  // workers together have used. May block to hear from the others.
+  void after_step(std::size_t samples, Seconds seconds, std::int64_t used);
+
+  // Time spent waiting for others to tell what they measured.
+  Seconds waited() const { return collective_.waited(); }
+  // Ends the measuring.
+  AllocationResult result();
+
+ private:
+  const Decision& current() const { return history_.back().decision; }
+  std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
+  std::optional<StepCost> news(std::int64_t used);
+  void hear_together(const StepCost& mine);
+  void hear_at_own_pace(const StepCost& mine);
+
+  Node& node_;
+  const Allocation& allocation_;
+  const AllocationOptions options_;
+  const Advance advance_;
+  const LedgerOptions ledger_;
+  const std::int64_t window_;  // steps
+  Collective collective_;
+  SpeedEstimate speed_;
+  MeanTime mean_;
+  StepCost cost_;                // as speed_ last estimated it
+  std::vector<StepCost> costs_;  // of every worker, as last heard
+  std::int64_t steps_ = 0;       // of this worker
+  std::int64_t used_ = 0;        // samples, by all
+  std::vector<ShareChange> history_;
+  Shares short_step_;
+};
+
+}  // namespace motley

@@ -1,0 +1,156 @@
+#include "sync/allocator.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "cluster/cost.h"
+#include "sim/cluster.h"
+
+namespace motley {
+namespace {
+
+Job job_of(const std::vector<double>& speeds, std::int64_t batch, const std::string& allocation) {
+  Job job;
+  job.train.batch = batch;
+  job.strategy.allocation = allocation;
+  job.strategy.shares.assign(speeds.size(), 1.0);
+  job.cluster.workers = static_cast<int>(speeds.size());
+  job.cluster.speeds = speeds;
+  job.cluster.unit = 1e-3;
+  job.cluster.bandwidth.assign(speeds.size(), 1.25e9);
+  return job;
+}
+
+// A run without an end.
+LedgerOptions ledger_of(std::int64_t dataset, std::int64_t batch) {
+  return {dataset, batch, std::numeric_limits<std::int64_t>::max(), 1};
+}
+
+struct Ended {
+  AllocationResult allocation;
+  std::int64_t samples = 0;
+};
+
+// `steps` steps of every worker, with nothing to exchange but what the Allocator does.
+std::vector<Ended> run(const Job& job, const LedgerOptions& ledger, Advance advance, int steps) {
+  std::vector<Ended> ended(static_cast<std::size_t>(job.cluster.workers));
+  SimCluster cluster(job.cluster);
+  for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
+    cluster.start(rank, [&](Node& node) {
+      Allocator allocator(node, job, ledger, advance);
+      CostModel cost(job.cluster, node.rank(), job.seed);
+      Ended& mine = ended[static_cast<std::size_t>(node.rank())];
+      for (int step = 1; step <= steps; ++step) {
+        const std::size_t samples = allocator.own_share();
+        const Seconds began = node.now();
+        node.busy(cost.next_step(began, samples), [] {});
+        allocator.after_step(samples, node.now() - began, step * ledger.batch);
+        mine.samples += static_cast<std::int64_t>(samples);
+      }
+      mine.allocation = allocator.result();
+    });
+  }
+  cluster.run();
+  return ended;
+}
+
+std::vector<double> any_speeds() {
+  return *rc::gen::container<std::vector<double>>(
+      *rc::gen::inRange<std::size_t>(1, 17),
+      rc::gen::map(rc::gen::inRange(1, 9), [](int s) { return s * 0.5; }));
+}
+
+RC_GTEST_PROP(Allocator, AllRanksHoldTheSameSharesAtEveryMoment, ()) {
+  const auto speeds = any_speeds();
+  const auto allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
+  Job job = job_of(speeds, 40 * static_cast<std::int64_t>(speeds.size()), allocation);
+  job.cluster.slowdowns = {{0.2, 3}, {0.5, 1.1}};
+  job.cluster.events = {{1.0, 0, 0.25}};
+  job.seed = *rc::gen::arbitrary<std::uint32_t>();
+  const LedgerOptions ledger = ledger_of(7 * job.train.batch, job.train.batch);
+  const auto ended = run(job, ledger, Advance::kTogether, 60);
+  const auto& history = ended[0].allocation.history;
+  for (std::size_t rank = 0; rank < ended.size(); ++rank) {
+    const auto& own = ended[rank].allocation.history;
+    RC_ASSERT(own.size() == history.size());
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      RC_ASSERT(own[i].step == history[i].step);
+      RC_ASSERT(own[i].decision.shares == history[i].decision.shares);
+      RC_ASSERT(own[i].decision.reason == history[i].decision.reason);
+    }
+    RC_ASSERT(ended[rank].allocation.share == history.back().decision.shares[rank]);
+  }
+  for (const ShareChange& change : history) {
+    const Shares& shares = change.decision.shares;
+    RC_ASSERT(std::accumulate(shares.begin(), shares.end(), std::size_t{0}) ==
+              static_cast<std::size_t>(job.train.batch));
+    RC_ASSERT(std::ranges::min(shares) >= 1U);
+  }
+}
+
+// Workers without a common step: nobody waits, and after some windows all steps take as long.
+TEST(Allocator, ScalesEachWorkersOwnBatch) {
+  for (const char* allocation : {"adaptive", "dynamic"}) {
+    const Job job = job_of({1, 2, 4, 0.5}, 600, allocation);
+    const LedgerOptions ledger = ledger_of(20 * 600, 600);
+    const auto ended = run(job, ledger, Advance::kAtOwnPace, 200);
+    const Shares best = integer_shares(600, job.cluster.speeds);
+    for (std::size_t rank = 0; rank < ended.size(); ++rank) {
+      const auto share = static_cast<double>(ended[rank].allocation.share);
+      EXPECT_NEAR(share, static_cast<double>(best[rank]), 2) << allocation << " " << rank;
+    }
+  }
+}
+
+TEST(Allocator, StepsOfTheirOwnPaceNeedNobodyToAnswer) {
+  const Job job = job_of({1, 1, 0.001}, 300, "adaptive");
+  const LedgerOptions ledger = ledger_of(3'000, 300);
+  SimCluster cluster(job.cluster);
+  Seconds fast_done = 0;
+  for (Rank rank = 0; rank < 3; ++rank) {
+    cluster.start(rank, [&](Node& node) {
+      Allocator allocator(node, job, ledger, Advance::kAtOwnPace);
+      for (int step = 1; step <= 50; ++step) {
+        node.busy(node.rank() == 2 ? 100.0 : 0.1, [] {});
+        allocator.after_step(allocator.own_share(), 0.1, step * 300);
+      }
+      fast_done = node.rank() == 0 ? node.now() : fast_done;
+    });
+  }
+  cluster.run();
+  EXPECT_LT(fast_done, 5.2);
+}
+
+TEST(Allocator, AShortStepIsSharedInProportion) {
+  Job job = job_of({1, 1, 1, 1}, 100, "static");
+  job.strategy.shares = {1, 2, 3, 4};
+  SimCluster cluster(job.cluster);
+  cluster.start(0, [&](Node& node) {
+    Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether);
+    EXPECT_EQ(allocator.shares(100), (Shares{10, 20, 30, 40}));
+    EXPECT_EQ(allocator.shares(50), (Shares{5, 10, 15, 20}));
+    EXPECT_EQ(allocator.shares(5), (Shares{1, 1, 1, 2}));
+    EXPECT_EQ(allocator.shares(2), (Shares{0, 0, 1, 1}));
+  });
+  cluster.run();
+}
+
+TEST(Allocator, EstimatesSpeedsUnderEveryAllocation) {
+  for (const char* allocation : {"equal", "static", "adaptive", "dynamic"}) {
+    Job job = job_of({1, 2}, 100, allocation);
+    job.cluster.overhead = 0.01;
+    const auto ended = run(job, ledger_of(1'000, 100), Advance::kTogether, 45);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      const auto& [history, share, cost] = ended[rank].allocation;
+      const double seconds = 0.01 + static_cast<double>(share) * 1e-3 / job.cluster.speeds[rank];
+      EXPECT_NEAR(cost.of(share), seconds, 0.01 * seconds) << allocation << " " << rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace motley
