@@ -37,7 +37,7 @@ double usual_error(std::span<const StepCost> costs) {
   for (const StepCost& cost : costs) {
     errors.push_back(cost.error);
   }
-  return middle_of(errors).time;
+  return middle_of(std::move(errors)).time;
 }
 
 // A gain that chance alone may well show. It has two parts: the time of the slowest as it is, and
@@ -64,14 +64,14 @@ double chance(const Shares& shares, std::span<const StepCost> costs, std::size_t
 std::vector<double> balanced_shares(std::size_t total, std::span<const StepCost> costs) {
   const auto wanted = static_cast<double>(total);
   MOTLEY_CHECK(total >= costs.size(), "{} samples for {} workers", total, costs.size());
-  // The longer the step, the more samples fit into it: halve the interval until it is one number.
+  // The longer the step, the more samples fit into it: halve the interval until nothing is between.
   Seconds too_short = 0;
   Seconds enough = 0;
   for (const StepCost& cost : costs) {
     enough = std::max(enough, cost.of(total));
   }
-  for (int i = 0; i < 200; ++i) {
-    const Seconds step = (too_short + enough) / 2;
+  for (Seconds step = enough / 2; too_short < step && step < enough;
+       step = (too_short + enough) / 2) {
     double samples = 0;
     for (const StepCost& cost : costs) {
       samples += samples_within(step, cost);

@@ -16,11 +16,14 @@ constexpr double kBelief = 3;                   // standard errors, to believe i
 constexpr double kNoticeable = 0.02;  // part of a step's time; less than that is no change
 constexpr double kResolution = 1e-3;  // part of a step's time; nothing is measured better
 constexpr double kMostFixed = 0.98;   // part of a step's time; samples always cost something
+constexpr double kApart = 0.8;        // part of pairs of times, one old and one new
+constexpr double kSpread = 1.5;       // standard errors at which the spread of times is read off
 constexpr double kCurvature = 0.1;    // part of a step's time; so far real costs may bend
 
 double square(double x) { return x * x; }
 
 // A straight line through times at different numbers of samples, each as heavy as it is certain.
+// Through medians: a few times from after a change of speed would bend it.
 struct Line {
   double fixed = 0;
   double per_sample = 0;
@@ -46,18 +49,18 @@ Line line_through(std::span<const Point> points) {
   double sx = 0;
   double sy = 0;
   for (const Point& p : points) {
-    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.time));
+    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.median));
     s += w;
     sx += w * p.samples;
-    sy += w * p.time.time;
+    sy += w * p.time.median;
   }
   // About the mean, where the sums do not cancel.
   double sxx = 0;
   double sxy = 0;
   for (const Point& p : points) {
-    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.time));
+    const double w = 1 / (square(p.time.error) + square(kResolution * p.time.median));
     sxx += w * square(p.samples - sx / s);
-    sxy += w * (p.samples - sx / s) * (p.time.time - sy / s);
+    sxy += w * (p.samples - sx / s) * (p.time.median - sy / s);
   }
   Line line;
   line.per_sample = sxy / sxx;
@@ -68,7 +71,7 @@ Line line_through(std::span<const Point> points) {
 
 }  // namespace
 
-Middle middle_of(std::span<Seconds> times) {
+Middle middle_of(std::vector<Seconds> times) {
   MOTLEY_CHECK(!times.empty(), "the middle of nothing");
   std::ranges::sort(times);
   const auto n = static_cast<double>(times.size());
@@ -84,12 +87,13 @@ Middle middle_of(std::span<Seconds> times) {
     sum += off;
     squares += off * off;
   }
-  // The order statistics half a root of n above and below the middle lie one standard error away
-  // from it, whatever the distribution: the rank of the true median among n times is binomial.
-  const Seconds above = at(std::ceil(centre + std::sqrt(n) / 2));
-  const Seconds below = at(std::floor(centre - std::sqrt(n) / 2));
+  // Among n times the rank of the true median is binomial: the order statistics z halves of a root
+  // of n above and below the middle lie z standard errors away from it, whatever the distribution.
+  const Seconds above = at(std::ceil(centre + kSpread * std::sqrt(n) / 2));
+  const Seconds below = at(std::floor(centre - kSpread * std::sqrt(n) / 2));
   const double deviation = std::sqrt(std::max(0.0, squares / n - square(sum / n)));
-  return {median + sum / n, std::max((above - below) / 2, deviation / std::sqrt(n)), times.size()};
+  const double error = std::max((above - below) / (2 * kSpread), deviation / std::sqrt(n));
+  return {median, median + sum / n, error, times.size()};
 }
 
 void SpeedEstimate::add(std::size_t samples, Seconds seconds) {
@@ -102,12 +106,16 @@ void SpeedEstimate::add(std::size_t samples, Seconds seconds) {
     --to_drop_;
     return;
   }
+  if (window_.size() == kTimesRemembered) {
+    window_.erase(window_.begin());
+  }
   window_.push_back(seconds);
 }
 
 StepCost SpeedEstimate::end_window() {
   ++windows_;
-  if (window_.empty() || samples_ == 0) {
+  const auto fewest = static_cast<std::size_t>(cost_.known() ? kFewest : kFewestAtFirst);
+  if (window_.size() < fewest || samples_ == 0) {
     return cost_;
   }
   if (const Middle window = middle_of(window_); window.time > 0) {
@@ -134,13 +142,32 @@ void SpeedEstimate::forget_if_contradicted(const Middle& window) {
 // As many samples as before take another time: the worker has another speed. What a step costs
 // besides its samples probably stayed, unless that would be most of the step now.
 void SpeedEstimate::forget_what_differs(const Group& known, const Middle& window) {
-  if (std::abs(window.time - known.middle.time) <= slack(window, known.middle)) {
+  const double difference = std::abs(window.time - known.middle.time);
+  if (difference <= slack(window, known.middle) || !surely_apart(known)) {
     return;
   }
+  // The change may have come in the middle of the window: only the times after it count.
+  std::erase_if(window_, [&](Seconds time) {
+    return std::abs(time - known.middle.time) < std::abs(time - window.time);
+  });
+  restlessness_ = known.middle.error / known.middle.time * std::sqrt(known.middle.count);
   if (cost_.fixed > window.time / 2) {
     cost_.fixed *= std::min(1.0, window.time / known.middle.time);
   }
   groups_.clear();
+}
+
+// Most of the window's times lie on one side of most known ones. A window may by chance have caught
+// only slow steps, where every second step is slow; then it still lies within what is known.
+bool SpeedEstimate::surely_apart(const Group& known) const {
+  double longer = 0;
+  for (Seconds now : window_) {
+    for (Seconds before : known.times) {
+      longer += now > before ? 1 : now == before ? 0.5 : 0;
+    }
+  }
+  const double part = longer / static_cast<double>(window_.size() * known.times.size());
+  return part >= kApart || part <= 1 - kApart;
 }
 
 // More samples must take longer, but not longer than in proportion; and when the fixed part is
@@ -150,7 +177,7 @@ void SpeedEstimate::forget_what_is_no_line(const Middle& window) {
   const double ratio = static_cast<double>(samples_) / static_cast<double>(known.samples);
   Seconds least = known.middle.time * std::min(1.0, ratio);
   Seconds most = known.middle.time * std::max(1.0, ratio);
-  if (line_known_) {
+  if (cost_.fixed_known) {
     const Seconds expected = cost_.of(samples_);
     least = std::max(least, expected * (1 - kCurvature));
     most = std::min(most, expected * (1 + kCurvature));
@@ -175,8 +202,7 @@ void SpeedEstimate::remember(const Middle& window) {
   while (newest.times.size() > kTimesRemembered) {
     newest.times.pop_front();
   }
-  std::vector<Seconds> times(newest.times.begin(), newest.times.end());
-  newest.middle = middle_of(times);
+  newest.middle = middle_of({newest.times.begin(), newest.times.end()});
   std::erase_if(groups_, [&](const Group& g) { return g.window < windows_ - kWindowsRemembered; });
 }
 
@@ -186,21 +212,22 @@ void SpeedEstimate::fit() {
     points.push_back({static_cast<double>(group.samples), group.middle});
   }
   const Middle& newest = groups_.back().middle;
-  line_known_ = false;
+  cost_.fixed_known = false;
   if (points.size() > 1) {
     const Line line = line_through(points);
     // Two shares that hardly differ say nothing about the fixed part: it is believed only when
     // chance does not explain it, and denied only when there is no room for it.
     const bool some = line.per_sample > 0 && line.fixed > kBelief * line.fixed_error;
     const bool none = !some && line.fixed_error < kNoticeable * newest.time;
-    line_known_ = some || none;
-    if (line_known_) {
+    cost_.fixed_known = some || none;
+    if (cost_.fixed_known) {
       cost_.fixed = some ? line.fixed : 0;
     }
   }
   cost_.fixed = std::clamp(cost_.fixed, 0.0, kMostFixed * newest.time);
   cost_.per_sample = (newest.time - cost_.fixed) / points.back().samples;
-  cost_.error = newest.error / newest.time;
+  // Who was restless before a change is so after it, even if its few times lie close together.
+  cost_.error = std::max(newest.error / newest.time, restlessness_ / std::sqrt(newest.count));
 }
 
 }  // namespace motley

@@ -20,9 +20,10 @@
 namespace motley {
 
 struct StepCost {
-  Seconds fixed = 0;       // whatever the number of samples
-  Seconds per_sample = 0;  // 0: not measured yet
-  double error = 0;        // standard error of a step's time, as a part of it
+  Seconds fixed = 0;         // whatever the number of samples
+  Seconds per_sample = 0;    // 0: not measured yet
+  double error = 0;          // standard error of a step's time, as a part of it
+  bool fixed_known = false;  // false: shares have not varied enough to tell
 
   bool known() const { return per_sample > 0; }
   Seconds of(std::size_t samples) const {
@@ -32,20 +33,25 @@ struct StepCost {
 
 // The middle of some times, and how far from the true middle it may well be.
 struct Middle {
+  Seconds median = 0;
+  // The median, made smoother: the mean of the times, after those further than 15 % from the median
+  // were moved to there. So jitter averages out, and a disturbance counts no more than jitter does.
   Seconds time = 0;
   Seconds error = 0;  // one standard error
   std::size_t count = 0;
 };
-// The median, made smoother: the mean of the times, after those further than 15 % from the median
-// were moved to there. So jitter averages out, and a disturbance counts no more than jitter does.
-// `times` is not empty; it is put in order.
-Middle middle_of(std::span<Seconds> times);
+// `times` is not empty.
+Middle middle_of(std::vector<Seconds> times);
 
 class SpeedEstimate {
  public:
   // The first steps with a new number of samples do not count: caches, allocators and clocks
   // settle.
   static constexpr int kWarmUp = 2;
+  // Fewer times than these are no evidence and wait for the next end of a window: for a first
+  // impression, and to change it.
+  static constexpr int kFewestAtFirst = 4;
+  static constexpr int kFewest = 8;
 
   void add(std::size_t samples, Seconds seconds);
 
@@ -65,16 +71,17 @@ class SpeedEstimate {
   void forget_if_contradicted(const Middle& window);
   void forget_what_differs(const Group& known, const Middle& window);
   void forget_what_is_no_line(const Middle& window);
+  bool surely_apart(const Group& known) const;
   void remember(const Middle& window);
   void fit();
 
   int to_drop_ = 0;
   std::size_t samples_ = 0;      // of the window's steps
-  std::vector<Seconds> window_;  // times of the steps since the last end
+  std::vector<Seconds> window_;  // times of the steps since the last end, the latest of them
   std::int64_t windows_ = 0;     // ended so far
   std::vector<Group> groups_;    // since the worker last changed; the newest last
+  double restlessness_ = 0;      // error of one step's time before the worker changed, as a part
   StepCost cost_;
-  bool line_known_ = false;  // the groups tell the fixed part
 };
 
 // The plain mean, as Vineeth's dynamic partitioning takes it over an epoch.

@@ -75,14 +75,24 @@ TEST(SpeedEstimate, KnowsNothingAtFirst) {
 
 TEST(SpeedEstimate, DropsTheFirstStepsAfterAChange) {
   SpeedEstimate speed;
-  for (Seconds seconds : {9.0, 9.0, 1.0}) {
+  for (Seconds seconds : {9.0, 9.0, 1.0, 1.0, 1.0, 1.0}) {
     speed.add(10, seconds);
   }
   EXPECT_DOUBLE_EQ(speed.end_window().of(10), 1);
-  for (Seconds seconds : {9.0, 9.0, 2.0}) {
+  for (Seconds seconds : {9.0, 9.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0}) {
     speed.add(20, seconds);
   }
   EXPECT_DOUBLE_EQ(speed.end_window().of(20), 2);
+}
+
+TEST(SpeedEstimate, WaitsForEnoughTimes) {
+  SpeedEstimate speed;
+  for (int i = 0; i < SpeedEstimate::kWarmUp + SpeedEstimate::kFewestAtFirst - 1; ++i) {
+    speed.add(10, 1);
+    EXPECT_FALSE(speed.end_window().known());
+  }
+  speed.add(10, 1);
+  EXPECT_TRUE(speed.end_window().known());
 }
 
 TEST(SpeedEstimate, ToleratesOutliers) {
@@ -143,6 +153,17 @@ TEST(SpeedEstimate, AMixedWindowIsNoNewsTheNextOneIs) {
   EXPECT_DOUBLE_EQ(measure(speed, 100, 3.0).of(100), 3) << "a whole window says otherwise";
 }
 
+// Where every second step is slow, a window of slow ones alone is chance, not another speed.
+TEST(SpeedEstimate, AWindowOnOneSideIsNoOtherSpeed) {
+  SpeedEstimate speed;
+  int step = 0;
+  for (int i = 0; i < 6; ++i) {
+    measure(speed, 100, [&] { return ++step % 2 == 0 ? 6.0 : 1.0; });
+  }
+  const StepCost cost = measure(speed, 100, 6.0);
+  EXPECT_GT(cost.error, 0.1) << "certain of what it cannot know";
+}
+
 // Shares that grew cost less than before, or more than in proportion: no line goes through both.
 TEST(SpeedEstimate, ForgetsTimesThatNoLineExplains) {
   for (const Seconds seconds : {0.7, 3.0}) {
@@ -176,13 +197,13 @@ RC_GTEST_PROP(SpeedEstimate, IsAlwaysACost, ()) {
   for (int i = 0; i < windows; ++i) {
     const auto b = *rc::gen::inRange<std::size_t>(1, 50);
     const auto seconds = *rc::gen::inRange(0, 1'000);
-    const auto steps = *rc::gen::inRange(0, 6);
+    const auto steps = *rc::gen::inRange(0, 12);
     const StepCost cost = measure(
         speed, b, [&] { return seconds * 1e-3; }, steps);
     RC_ASSERT(std::isfinite(cost.fixed) && cost.fixed >= 0);
     RC_ASSERT(std::isfinite(cost.per_sample) && cost.per_sample >= 0);
     RC_ASSERT(std::isfinite(cost.error) && cost.error >= 0);
-    if (steps > SpeedEstimate::kWarmUp && seconds > 0) {
+    if (steps >= SpeedEstimate::kWarmUp + SpeedEstimate::kFewestAtFirst && seconds > 0) {
       RC_ASSERT(cost.known());
     }
   }

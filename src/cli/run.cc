@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/show.h"
 #include "cli/signals.h"
 #include "cluster/cost.h"
+#include "cluster/quotas.h"
 #include "compute/load.h"
 #include "job/print.h"
 #include "record/run_dir.h"
@@ -67,9 +71,27 @@ Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
   summary.metrics = std::move(metrics);
   summary.target_accuracy = job.train.target_accuracy;
   summary.stopped = outcome.stopped;
-  summary.shares = outcome.shares;
+  summary.shares = outcome.allocation;
   summary.workers = outcome.workers;
   return summary;
+}
+
+// Whether the kernel can hold every worker to its speed, from the beginning to the last event.
+Status check_quotas(const ClusterSpec& cluster) {
+  std::vector<Seconds> moments{0};
+  std::ranges::transform(cluster.events, std::back_inserter(moments), &SpeedEvent::at);
+  for (const Seconds moment : moments) {
+    const auto quotas = quotas_at(cluster, moment, cores_here());
+    const auto least = std::ranges::min_element(quotas);
+    if (*least < CpuQuotas::kLeastCores) {
+      return fail(
+          "worker {} would have {:.2g} of a core at {:g} s, and the kernel holds no less "
+          "than {:g}: raise its speed in cluster.{}",
+          least - quotas.begin(), *least, moment, CpuQuotas::kLeastCores,
+          moment > 0 ? "event" : "speeds");
+    }
+  }
+  return {};
 }
 
 // The quotas that a job wants; nullptr when it wants none.
@@ -77,7 +99,9 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
   if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
     return nullptr;
   }
-  auto quotas = CpuQuotas::create(job.cluster.workers);
+  const Status possible = check_quotas(job.cluster);
+  auto quotas = possible ? CpuQuotas::create(job.cluster.workers)
+                         : Result<CpuQuotas>(tl::unexpected(possible.error()));
   if (!quotas) {
     return fail("cluster.isolate = \"cgroup\" is not possible here: {}", quotas.error().message);
   }

@@ -32,7 +32,7 @@ void show_workers(const Summary& summary) {
   fmt::print("  worker  share  samples/s  samples  compute s  communicate s  wait s\n");
   for (const WorkerSummary& worker : summary.workers) {
     const std::string speed =
-        worker.estimate ? fmt::format("{:.0f}", worker.estimate->samples_per_second) : "?";
+        worker.samples_per_second ? fmt::format("{:.0f}", *worker.samples_per_second) : "?";
     fmt::print("  {:>6}  {:>5}  {:>9}  {:>7}  {:>9.2f}  {:>13.2f}  {:>6.2f}\n", worker.rank,
                worker.share, speed, worker.samples, worker.compute_seconds,
                worker.communicate_seconds, worker.wait_seconds);
@@ -40,11 +40,14 @@ void show_workers(const Summary& summary) {
 }
 
 void show_changes(const Summary& summary) {
-  if (summary.shares.size() > 1) {
-    const ShareRecord& last = summary.shares.back();
-    const std::size_t changes = summary.shares.size() - 1;
+  const auto& [history, last_look] = summary.shares;
+  if (history.size() > 1) {
+    const ShareRecord& last = history.back();
+    const std::size_t changes = history.size() - 1;
     fmt::print("  shares changed {}, last after step {}: {}\n",
                changes == 1 ? "once" : fmt::format("{} times", changes), last.step, last.reason);
+  } else if (!last_look.empty()) {
+    fmt::print("  shares never changed; the last look was at {}\n", last_look);
   }
 }
 

@@ -54,20 +54,21 @@ Json worker_to_json(const WorkerSummary& worker) {
 
 Json allocation_to_json(const Summary& summary) {
   Json history = Json::array();
-  for (const ShareRecord& record : summary.shares) {
+  for (const ShareRecord& record : summary.shares.history) {
     history.push_back(
         {{"step", record.step}, {"shares", record.shares}, {"reason", record.reason}});
   }
   Json workers = Json::array();
   for (const WorkerSummary& worker : summary.workers) {
-    const auto& estimate = worker.estimate;
-    workers.push_back(
-        {{"rank", worker.rank},
-         {"share", worker.share},
-         {"samples_per_second", estimate ? number(estimate->samples_per_second) : Json(nullptr)},
-         {"overhead_seconds", estimate ? number(estimate->overhead_seconds) : Json(nullptr)}});
+    workers.push_back({{"rank", worker.rank},
+                       {"share", worker.share},
+                       {"samples_per_second", number(worker.samples_per_second)},
+                       {"overhead_seconds", number(worker.overhead_seconds)}});
   }
-  return {{"history", std::move(history)}, {"per_worker", std::move(workers)}};
+  const std::string& look = summary.shares.last_look;
+  return {{"history", std::move(history)},
+          {"last_look", look.empty() ? Json(nullptr) : Json(look)},
+          {"per_worker", std::move(workers)}};
 }
 
 }  // namespace

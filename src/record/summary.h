@@ -28,10 +28,9 @@ struct ShareRecord {
   std::string reason;
 };
 
-// What a worker measured of itself.
-struct SpeedRecord {
-  double samples_per_second = 0;  // at its last share, while computing
-  Seconds overhead_seconds = 0;   // of a step, whatever its size
+struct AllocationSummary {
+  std::vector<ShareRecord> history;  // the first entry is what it began with
+  std::string last_look;             // what was last said about shares; empty when they are fixed
 };
 
 struct WorkerSummary {
@@ -42,8 +41,10 @@ struct WorkerSummary {
   Seconds wait_seconds = 0;
   Seconds communicate_seconds = 0;
   std::int64_t bytes_sent = 0;
-  std::size_t share = 0;                // samples of a full step, in the end
-  std::optional<SpeedRecord> estimate;  // none when the run was too short to tell
+  std::size_t share = 0;  // samples of a full step, in the end
+  // What it measured of itself; none when the run was too short to tell.
+  std::optional<double> samples_per_second;  // at its last share, while computing
+  std::optional<Seconds> overhead_seconds;   // of a step, whatever its size
   std::optional<double> pace_missed;  // part of its steps that took longer than their cost (train)
 };
 
@@ -62,7 +63,7 @@ struct Summary {
   std::optional<double> target_accuracy;
   std::int64_t max_iteration_gap = 0;
   std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
-  std::vector<ShareRecord> shares;     // the first entry is what it began with
+  AllocationSummary shares;
   std::vector<WorkerSummary> workers;
 };
 

@@ -37,7 +37,8 @@ Summary sample() {
        .communicate_seconds = 0.25,
        .bytes_sent = 100,
        .share = 192,
-       .estimate = SpeedRecord{500, 0.125},
+       .samples_per_second = 500,
+       .overhead_seconds = 0.125,
        .pace_missed = 0.25},
       {.rank = 1,
        .samples = 500,
@@ -47,10 +48,12 @@ Summary sample() {
        .communicate_seconds = 0.25,
        .bytes_sent = 200,
        .share = 64,
-       .estimate = {},
+       .samples_per_second = {},
+       .overhead_seconds = {},
        .pace_missed = {}},
   };
-  summary.shares = {{0, {128, 128}, "equal shares"}, {2, {192, 64}, "worker 1 took longest"}};
+  summary.shares = {{{0, {128, 128}, "equal shares"}, {2, {192, 64}, "worker 1 took longest"}},
+                    "step 3: kept"};
   return summary;
 }
 
@@ -119,6 +122,7 @@ constexpr const char* kGolden = R"({
         "reason": "worker 1 took longest"
       }
     ],
+    "last_look": "step 3: kept",
     "per_worker": [
       {
         "rank": 0,

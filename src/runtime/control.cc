@@ -93,10 +93,12 @@ void fields(auto&& each, auto& allocation) requires requires { allocation.histor
     each(change.decision.shares);
     each(change.decision.reason);
   }
+  each(allocation.last_look);
   each(allocation.share);
   each(allocation.cost.fixed);
   each(allocation.cost.per_sample);
   each(allocation.cost.error);
+  each(allocation.cost.fixed_known);
 }
 
 void fields(auto&& each, auto& info) requires requires { info.result; }

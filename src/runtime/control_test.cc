@@ -40,7 +40,8 @@ TEST(Control, WhatIsEncodedComesBack) {
   EXPECT_EQ(decode<SnapshotInfo>(encode(without_loss))->note.train_loss, std::nullopt);
 
   DoneInfo done;
-  done.result = {100, 10, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, 3, {0.5, 0.25, 0.125}}};
+  done.result = {
+      100, 10, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, "look", 3, {0.5, 0.25, 0.125, true}}};
   done.bytes_sent = 12345678901;
   const auto result = decode<DoneInfo>(encode(done));
   ASSERT_TRUE(result);
@@ -51,7 +52,9 @@ TEST(Control, WhatIsEncodedComesBack) {
   EXPECT_EQ(allocation.history[0].step, 7);
   EXPECT_EQ(allocation.history[0].decision.shares, (Shares{3, 1}));
   EXPECT_EQ(allocation.history[0].decision.reason, "why");
+  EXPECT_EQ(allocation.last_look, "look");
   EXPECT_EQ(allocation.share, 3U);
+  EXPECT_TRUE(allocation.cost.fixed_known);
   EXPECT_EQ(allocation.cost.per_sample, 0.25);
 
   const auto failed = decode<FailedInfo>(encode(FailedInfo{2, "rank 2 has left"}));

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "base/check.h"
 #include "cluster/quotas.h"
@@ -254,7 +253,7 @@ class Coordinator {
     if (!launch_.quotas || !began_) {
       return;
     }
-    const auto quotas = quotas_at(job_.cluster, node_.now() - *began_, cores_);
+    const auto quotas = quotas_at(job_.cluster, node_.now() - *began_, cores_here());
     for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
       if (workers_[rank].quota != quotas[rank]) {
         workers_[rank].quota = quotas[rank];
@@ -315,7 +314,7 @@ class Coordinator {
       }
       outcome.workers.push_back(worker);
       if (rank == 0) {
-        outcome.shares = records_of(done.result.allocation.history);
+        outcome.allocation = summary_of(done.result.allocation);
       }
       outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
       outcome.samples = std::max(outcome.samples, done.cluster_samples);
@@ -339,7 +338,6 @@ class Coordinator {
   RealNode node_;
   TcpFabric fabric_;
   const std::int64_t limit_;
-  const int cores_ = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   Evaluator evaluator_;
   std::optional<Seconds> began_;  // when the workers were let go
   Seconds looked_ = 0;            // when it last looked at anything but messages

@@ -236,23 +236,23 @@ std::vector<fs::path> directories_in(const fs::path& path) {
   return found;
 }
 
-// Of "motley-12" and "motley-12-2" it is 12; nothing for what is not ours.
-std::optional<pid_t> owner_of(std::string_view name) {
+// Of "motley-12" and "motley-12-2" it is 12; 0 for what is not ours.
+pid_t owner_of(std::string_view name) {
   if (!name.starts_with(kOurs)) {
-    return std::nullopt;
+    return 0;
   }
   name.remove_prefix(kOurs.size());
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
   const bool whole = end == name.data() + name.size() || *end == '-';
-  return error == std::errc() && whole && pid > 0 ? std::optional(pid) : std::nullopt;
+  return error == std::errc() && whole ? std::max(pid, 0) : 0;
 }
 
 // Removes what killed runs left behind. Whatever is still in use, the kernel keeps.
 void sweep(const CgroupKernel& kernel, const std::string& base) {
   for (const fs::path& group : directories_in(base)) {
-    const auto pid = owner_of(group.filename().string());
-    const bool dead = pid && kill(*pid, 0) != 0 && errno == ESRCH;
+    const pid_t pid = owner_of(group.filename().string());
+    const bool dead = pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
     if (!dead) {
       continue;
     }
@@ -264,6 +264,8 @@ void sweep(const CgroupKernel& kernel, const std::string& base) {
 }
 
 }  // namespace
+
+int cores_here() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
 CgroupKernel::CgroupKernel()
     : make(make_directory), remove(remove_directory), write(write_control) {}
@@ -314,7 +316,7 @@ class CpuQuotas::Groups {
     const double exact_period = std::max(kPeriod, kLeastQuota / cores);
     if (exact_period > kLongestPeriod) {
       return fail("{}: cannot be held to {:g} of a core: the kernel holds no less than {:g}",
-                  leaf(rank), cores, kLeastQuota / kLongestPeriod);
+                  leaf(rank), cores, CpuQuotas::kLeastCores);
     }
     const std::string quota = std::to_string(std::lround(cores * exact_period));
     const std::string period = std::to_string(std::lround(exact_period));

@@ -14,6 +14,9 @@
 
 namespace motley {
 
+// Cores that this process may use.
+int cores_here();
+
 // Where the kernel tells about groups, and the calls that change them. By default the real ones; a
 // test pretends: directories and files of its own do not come and go as those of a group do.
 struct CgroupKernel {
@@ -29,6 +32,8 @@ struct CgroupKernel {
 
 class CpuQuotas {
  public:
+  static constexpr double kLeastCores = 0.001;  // the kernel holds no less
+
   // Makes a group for each worker, without a limit yet; removes those of runs that were killed.
   // Fails when no cpu controller is mounted, or without the right to make groups.
   static Result<CpuQuotas> create(int workers, CgroupKernel kernel = {});
@@ -40,7 +45,7 @@ class CpuQuotas {
   CpuQuotas& operator=(CpuQuotas&&) noexcept;
 
   // From now on the worker uses at most so many cores' worth of time; at any time, any number of
-  // times. Fails below 0.001, which is less than the kernel can hold.
+  // times. Fails below kLeastCores.
   Status set(Rank rank, double cores);
 
   // Puts a process into the worker's group: all its threads, and whatever it starts.

@@ -16,7 +16,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -525,11 +524,11 @@ TEST(CpuQuotas, TheKernelKeepsTheLimit) {
   };
   auto quotas = CpuQuotas::create(2, kernel);
   if (!quotas) {
-    const std::regex clear_line(
-        "/.*: (no cgroup with the cpu controller is mounted"
-        "|the cgroup cpu controller is not available here"
-        "|cannot make this cgroup: .+|cannot write \"\\+cpu\": .+)");
-    EXPECT_TRUE(std::regex_match(quotas.error().message, clear_line)) << quotas.error().message;
+    const std::string& line = quotas.error().message;
+    EXPECT_TRUE(has(line, ": no cgroup with the cpu controller is mounted") ||
+                has(line, ": the cgroup cpu controller is not available here") ||
+                has(line, ": cannot make this cgroup: ") || has(line, ": cannot write \"+cpu\": "))
+        << line;
     return;
   }
   ASSERT_EQ(made.size(), 3U);

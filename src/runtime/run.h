@@ -40,7 +40,7 @@ struct RunOutcome {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::vector<WorkerSummary> workers;
-  std::vector<ShareRecord> shares;  // who computed how much, from which step on
+  AllocationSummary allocation;
   Snapshot model;
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };
@@ -57,17 +57,19 @@ inline WorkerSummary summary_of(Rank rank, const WorkerResult& result, std::int6
   worker.bytes_sent = bytes_sent;
   worker.share = result.allocation.share;
   if (const StepCost& cost = result.allocation.cost; cost.known()) {
-    worker.estimate = {static_cast<double>(worker.share) / cost.of(worker.share), cost.fixed};
+    worker.samples_per_second = static_cast<double>(worker.share) / cost.of(worker.share);
+    worker.overhead_seconds = cost.fixed_known ? std::optional(cost.fixed) : std::nullopt;
   }
   return worker;
 }
 
-inline std::vector<ShareRecord> records_of(const std::vector<ShareChange>& history) {
-  std::vector<ShareRecord> records;
-  for (const ShareChange& change : history) {
-    records.push_back({change.step, change.decision.shares, change.decision.reason});
+inline AllocationSummary summary_of(const AllocationResult& allocation) {
+  AllocationSummary summary;
+  for (const ShareChange& change : allocation.history) {
+    summary.history.push_back({change.step, change.decision.shares, change.decision.reason});
   }
-  return records;
+  summary.last_look = allocation.last_look;
+  return summary;
 }
 
 // The run lasts until its last worker is done: until then the others wait. After this the three

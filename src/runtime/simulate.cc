@@ -102,7 +102,7 @@ class Simulation {
     }
     wait_for_the_last(outcome);
     Worker& first = *workers_.front();
-    outcome.shares = records_of(first.result.allocation.history);
+    outcome.allocation = summary_of(first.result.allocation);
     judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
     outcome.model = snapshot_of(*first.replica);
     return outcome;

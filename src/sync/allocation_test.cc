@@ -32,8 +32,8 @@ Job compute_bound(const std::vector<double>& speeds, std::int64_t batch,
   return job;
 }
 
-RunOutcome timed(const Job& job) {
-  PhantomTask task(10'000, 1'000);
+RunOutcome timed(const Job& job, std::int64_t samples = 10'000) {
+  PhantomTask task(samples, 1'000);
   QuietMonitor monitor;
   return simulate(job, task, monitor);
 }
@@ -76,9 +76,10 @@ TEST(Adaptive, NoWorkerIsWasted) {
 double settled_efficiency(Job job) {
   const std::int64_t window = job.strategy.adaptive.window;
   job.train.steps = window;
-  const Seconds first = timed(job).seconds;
+  constexpr std::int64_t kSamples = 1'000'000;  // epochs of many steps
+  const Seconds first = timed(job, kSamples).seconds;
   job.train.steps = 6 * window;
-  const Seconds all = timed(job).seconds;
+  const Seconds all = timed(job, kSamples).seconds;
   const auto samples = static_cast<double>(5 * window * job.train.batch);
   return samples / (all - first) / ideal_rate(job.cluster);
 }
@@ -105,9 +106,37 @@ TEST(Adaptive, DisturbancesDoNotMoveTheShares) {
       job.train.steps = 1'000;
       job.cluster.slowdowns = slowdowns;
       const RunOutcome outcome = timed(job);
-      EXPECT_LE(outcome.shares.size(), 4U) << slowdowns[0].factor << " seed " << seed;
-      const double slow = static_cast<double>(outcome.shares.back().shares[3]);
+      EXPECT_LE(outcome.allocation.history.size(), 4U) << slowdowns[0].factor << " seed " << seed;
+      const double slow = static_cast<double>(outcome.allocation.history.back().shares[3]);
       EXPECT_NEAR(slow, 256 / 13.0, 2.5) << slowdowns[0].factor << " seed " << seed;
+    }
+  }
+}
+
+// Workers that are alike have nothing to gain, however often their steps are slow and however
+// short the window: adaptive shares must not cost what equal ones do not.
+TEST(Adaptive, IsNoWorseThanEqualOnWorkersThatAreAlike) {
+  const std::vector<RandomSlowdown> disturbances = {{0.5, 6},   {0.4, 2},  {0.3, 1.5},
+                                                    {0.5, 1.2}, {0.25, 6}, {0.5, 1.05}};
+  for (const RandomSlowdown& disturbance : disturbances) {
+    for (const std::size_t workers : {4U, 16U}) {
+      for (const std::int64_t window : {1, 3, 10}) {
+        double ratio = 0;
+        constexpr int kSeeds = 5;
+        for (int seed = 1; seed <= kSeeds; ++seed) {
+          Job job = compute_bound(std::vector<double>(workers, 1.0),
+                                  64 * static_cast<std::int64_t>(workers), "adaptive");
+          job.seed = static_cast<std::uint64_t>(seed);
+          job.train.steps = 400;
+          job.strategy.adaptive.window = window;
+          job.cluster.slowdowns = {disturbance};
+          const Seconds adaptive = timed(job).seconds;
+          job.strategy.allocation = "equal";
+          ratio += adaptive / timed(job).seconds / kSeeds;
+        }
+        EXPECT_LE(ratio, 1.02) << disturbance.probability << " x" << disturbance.factor << ", "
+                               << workers << " workers, window " << window;
+      }
     }
   }
 }
@@ -123,26 +152,27 @@ RC_GTEST_PROP(Adaptive, FollowsASpeedEventWithinTwoWindows, ()) {
   job.cluster.events = {{at, worker, speed}};
   std::vector<double> speeds = job.cluster.speeds;
   speeds[static_cast<std::size_t>(worker)] = speed;
-  const Shares right = integer_shares(700, speeds);
-
   // How many steps were over when it happened, by a run that ends there.
-  std::int64_t steps_before = 0;
-  for (Job shorter = job; shorter.train.steps = steps_before, steps_before < 60; ++steps_before) {
-    if (steps_before > 0 && timed(shorter).seconds > at) {
+  std::int64_t steps_before = 1;
+  for (Job shorter = job; steps_before < 60; ++steps_before) {
+    shorter.train.steps = steps_before;
+    if (timed(shorter).seconds > at) {
       break;
     }
   }
   const RunOutcome outcome = timed(job);
   const ShareRecord* two_windows_later = nullptr;
-  for (const ShareRecord& record : outcome.shares) {
+  for (const ShareRecord& record : outcome.allocation.history) {
     if (record.step <= steps_before + 2 * job.strategy.adaptive.window) {
       two_windows_later = &record;
     }
   }
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    const auto share = static_cast<double>(two_windows_later->shares[i]);
-    RC_ASSERT(std::abs(share / static_cast<double>(right[i]) - 1) < 0.02);
+  double longest = 0;
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    longest = std::max(longest, static_cast<double>(two_windows_later->shares[i]) / speeds[i]);
   }
+  const double best = 700 / std::accumulate(speeds.begin(), speeds.end(), 0.0);
+  RC_ASSERT(longest <= 1.02 * best);
 }
 
 Job any_job(const std::string& allocation) {
@@ -234,16 +264,16 @@ TEST(Dynamic, AdaptsAtTheEndsOfEpochs) {
   Job job = compute_bound({1, 1, 1, 0.25}, 256, "dynamic");
   job.train.epochs = 3;
   const RunOutcome outcome = timed(job);
-  ASSERT_GE(outcome.shares.size(), 2U);
-  EXPECT_EQ(outcome.shares[1].step, 40);  // 10,000 samples
-  EXPECT_EQ(outcome.shares[1].shares, (std::vector<std::size_t>{79, 79, 79, 19}));
+  ASSERT_GE(outcome.allocation.history.size(), 2U);
+  EXPECT_EQ(outcome.allocation.history[1].step, 40);  // 10,000 samples
+  EXPECT_EQ(outcome.allocation.history[1].shares, (std::vector<std::size_t>{79, 79, 79, 19}));
   EXPECT_LT(outcome.seconds, 0.6 * epochs({1, 1, 1, 0.25}, "equal", 3));
 }
 
 TEST(Dynamic, DecidesNothingForARunThatIsOver) {
   Job job = compute_bound({1, 1, 1, 0.25}, 256, "dynamic");
   job.train.epochs = 1;
-  EXPECT_EQ(timed(job).shares.size(), 1U);
+  EXPECT_EQ(timed(job).allocation.history.size(), 1U);
 }
 
 TEST(Static, SharesAreThoseOfTheJob) {
@@ -251,8 +281,8 @@ TEST(Static, SharesAreThoseOfTheJob) {
   job.strategy.shares = {4, 4, 4, 1};
   job.train.epochs = 1;
   const RunOutcome outcome = timed(job);
-  ASSERT_EQ(outcome.shares.size(), 1U);
-  EXPECT_EQ(outcome.shares[0].shares, (std::vector<std::size_t>{80, 80, 80, 20}));
+  ASSERT_EQ(outcome.allocation.history.size(), 1U);
+  EXPECT_EQ(outcome.allocation.history[0].shares, (std::vector<std::size_t>{80, 80, 80, 20}));
   EXPECT_GT(10'000 / outcome.seconds, 0.97 * ideal_rate(job.cluster));
 }
 

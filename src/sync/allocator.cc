@@ -26,7 +26,9 @@ void put(std::span<float> room, const StepCost& cost) {
   room[2] = static_cast<float>(cost.error);
 }
 
-StepCost take(std::span<const float> numbers) { return {numbers[0], numbers[1], numbers[2]}; }
+StepCost take(std::span<const float> numbers) {
+  return {.fixed = numbers[0], .per_sample = numbers[1], .error = numbers[2]};
+}
 
 }  // namespace
 
@@ -42,20 +44,34 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       history_{{0, allocation_.first(options_)}} {}
 
 const Shares& Allocator::shares(std::size_t count) {
+  take_effect();
   if (count == options_.total) {
-    return current().shares;
+    return current();
   }
   std::vector<double> weights;
-  for (std::size_t share : current().shares) {
+  for (std::size_t share : current()) {
     weights.push_back(std::max(static_cast<double>(share), 1e-3));
   }
   short_step_ = integer_shares(count, weights);
   return short_step_;
 }
 
+std::size_t Allocator::own_share() {
+  take_effect();
+  return current()[self()];
+}
+
+// Only what a step is computed with goes into the history: the run may end before.
+void Allocator::take_effect() {
+  if (decided_) {
+    history_.push_back(std::move(*decided_));
+    decided_.reset();
+  }
+}
+
 void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t used) {
   // A short step is measured neither way: its cost is another one, and there is but one of it.
-  if (samples == own_share()) {
+  if (samples == current()[self()]) {
     speed_.add(samples, seconds);
     mean_.add(samples, seconds);
   }
@@ -66,17 +82,20 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
     return;  // nothing to tell, nobody to tell it to, or nothing to come of it
   }
   advance_ == Advance::kTogether ? hear_together(*mine) : hear_at_own_pace(*mine);
-  Decision decision = allocation_.next(current().shares, costs_, options_);
-  if (decision.shares != current().shares) {
-    const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
-    history_.push_back({step, std::move(decision)});
+  Decision decision = allocation_.next(current(), costs_, options_);
+  const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
+  last_look_ = fmt::format("step {}: {}", step, decision.reason);
+  if (decision.shares != current()) {
+    decided_ = {step, std::move(decision)};
   }
 }
 
 // What the others are to be told now, if anything.
 std::optional<StepCost> Allocator::news(std::int64_t used) {
-  // The first look comes early: shares that are plainly wrong cost more than a second look.
-  const bool window_ended = steps_ % window_ == 0 || steps_ == (window_ + 1) / 2;
+  // The first look comes as soon as there is something to see: shares that are plainly wrong cost
+  // more than a second look.
+  constexpr int kFirstLook = SpeedEstimate::kWarmUp + SpeedEstimate::kFewestAtFirst;
+  const bool window_ended = steps_ % window_ == 0 || steps_ == kFirstLook;
   if (window_ended) {
     cost_ = speed_.end_window();
   }
@@ -116,10 +135,8 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
 }
 
 AllocationResult Allocator::result() {
-  if (steps_ % window_ != 0) {
-    cost_ = speed_.end_window();
-  }
-  return {history_, own_share(), cost_};
+  cost_ = speed_.end_window();
+  return {history_, last_look_, current()[self()], cost_};
 }
 
 }  // namespace motley

@@ -4,7 +4,8 @@
 // what every step cost, and the Allocator measures, lets the workers tell each other, and asks the
 // job's allocation (allocate/allocation.h) what follows.
 //
-// Cost: nothing in most steps; after a window (or an epoch) one exchange of 12 bytes per worker.
+// Cost: nothing in most steps; after a window (or an epoch) one sum over all workers of 12 bytes
+// for each of them.
 #pragma once
 
 #include <optional>
@@ -33,6 +34,7 @@ struct ShareChange {
 // What the allocation came to on one worker.
 struct AllocationResult {
   std::vector<ShareChange> history;  // the first entry is what it began with
+  std::string last_look;             // what the allocation last said, also when it changed nothing
   std::size_t share = 0;             // of this worker, in the end
   StepCost cost;                     // what this worker measured of itself
 };
@@ -45,7 +47,7 @@ class Allocator {
   // their proportion. Valid until the next call.
   const Shares& shares(std::size_t count);
   // This worker's own batch, for methods without a common step.
-  std::size_t own_share() const { return current().shares[self()]; }
+  std::size_t own_share();
 
   // After every step of this worker: what it computed, how long that took, and how many samples all
   // workers together have used. May block to hear from the others.
@@ -57,7 +59,9 @@ class Allocator {
   AllocationResult result();
 
  private:
-  const Decision& current() const { return history_.back().decision; }
+  // The shares of the step under way; those decided since take effect with the next step.
+  const Shares& current() const { return history_.back().decision.shares; }
+  void take_effect();
   std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
   std::optional<StepCost> news(std::int64_t used);
   void hear_together(const StepCost& mine);
@@ -77,6 +81,8 @@ class Allocator {
   std::int64_t steps_ = 0;       // of this worker
   std::int64_t used_ = 0;        // samples, by all
   std::vector<ShareChange> history_;
+  std::optional<ShareChange> decided_;  // and not in effect yet
+  std::string last_look_;
   Shares short_step_;
 };
 

@@ -145,7 +145,7 @@ TEST(Allocator, EstimatesSpeedsUnderEveryAllocation) {
     job.cluster.overhead = 0.01;
     const auto ended = run(job, ledger_of(1'000, 100), Advance::kTogether, 45);
     for (std::size_t rank = 0; rank < 2; ++rank) {
-      const auto& [history, share, cost] = ended[rank].allocation;
+      const auto& [history, last_look, share, cost] = ended[rank].allocation;
       const double seconds = 0.01 + static_cast<double>(share) * 1e-3 / job.cluster.speeds[rank];
       EXPECT_NEAR(cost.of(share), seconds, 0.01 * seconds) << allocation << " " << rank;
     }

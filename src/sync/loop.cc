@@ -1,5 +1,7 @@
 #include "sync/loop.h"
 
+#include <algorithm>
+
 #include "cluster/cost.h"
 #include "sync/registry.h"
 
@@ -31,7 +33,7 @@ WorkerResult train(Node& node, const Part& part) {
     times.compute += computed;
     times.seconds = node.now() - began;
     times.wait = strategy->waited() + allocator.waited();
-    times.communicate = times.seconds - times.compute - times.wait;
+    times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
     node.busy(0, [&] {
       part.observer.on_step(times.seconds, progress, result);
       if (progress.snapshot) {
