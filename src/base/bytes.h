@@ -3,6 +3,7 @@
 // later read gives zero, so that the caller asks once, at the end, with ok().
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,25 +22,26 @@ class ByteWriter {
  public:
   template <class T>
   requires std::is_arithmetic_v<T>
-  void put(T value) {
-    const auto* raw = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), raw, raw + sizeof value);
-  }
+  void put(T value) { append(std::as_bytes(std::span(&value, 1))); }
   void put_string(std::string_view text) {
     put(static_cast<std::uint32_t>(text.size()));
-    const auto* raw = reinterpret_cast<const std::byte*>(text.data());
-    bytes_.insert(bytes_.end(), raw, raw + text.size());
+    append(std::as_bytes(std::span(text)));
   }
   template <class T>
   requires std::is_arithmetic_v<T>
   void put_numbers(std::span<const T> numbers) {
     put(static_cast<std::uint64_t>(numbers.size()));
-    const auto raw = std::as_bytes(numbers);
-    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+    append(std::as_bytes(numbers));
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
+  void append(std::span<const std::byte> raw) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + raw.size());
+    std::copy(raw.begin(), raw.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
   std::vector<std::byte> bytes_;
 };
 
