@@ -16,11 +16,23 @@ constexpr double kBelief = 3;                   // standard errors, to believe i
 constexpr double kNoticeable = 0.02;  // part of a step's time; less than that is no change
 constexpr double kResolution = 1e-3;  // part of a step's time; nothing is measured better
 constexpr double kMostFixed = 0.98;   // part of a step's time; samples always cost something
+constexpr double kRestless = 0.15;    // part of the times that are disturbed
 constexpr double kApart = 0.8;        // part of pairs of times, one old and one new
 constexpr double kSpread = 1.5;       // standard errors at which the spread of times is read off
 constexpr double kCurvature = 0.1;    // part of a step's time; so far real costs may bend
 
 double square(double x) { return x * x; }
+
+// Many of the times are further from the middle than jitter explains. The latest are left out: they
+// may already come from after a change of speed.
+bool restless(const std::deque<Seconds>& times, const Middle& middle) {
+  const std::size_t latest = std::min<std::size_t>(times.size() / 2, 2 * SpeedEstimate::kFewest);
+  const auto end = times.end() - static_cast<std::ptrdiff_t>(latest);
+  const auto disturbed = std::count_if(times.begin(), end, [&](Seconds time) {
+    return std::abs(time - middle.median) > kJitter * middle.median;
+  });
+  return static_cast<double>(disturbed) > kRestless * static_cast<double>(end - times.begin());
+}
 
 // A straight line through times at different numbers of samples, each as heavy as it is certain.
 // Through medians: a few times from after a change of speed would bend it.
@@ -118,8 +130,18 @@ StepCost SpeedEstimate::end_window() {
   if (window_.size() < fewest || samples_ == 0) {
     return cost_;
   }
-  if (const Middle window = middle_of(window_); window.time > 0) {
-    forget_if_contradicted(window);
+  const Middle window = middle_of(window_);
+  if (const auto same = std::ranges::find(groups_, samples_, &Group::samples);
+      same == groups_.end()) {
+    forget_what_is_no_line(window);
+  } else if (contradicts(*same, window)) {
+    // Where many steps are slow, a few in a row are chance: more of them must say so.
+    if (restless(same->times, same->middle) && window_.size() < 2 * kFewest) {
+      return cost_;
+    }
+    forget_other_speed(*same, window);
+  }
+  if (window.time > 0) {
     remember(window);
     fit();
   }
@@ -127,39 +149,12 @@ StepCost SpeedEstimate::end_window() {
   return cost_;
 }
 
-void SpeedEstimate::forget_if_contradicted(const Middle& window) {
-  if (groups_.empty()) {
-    return;
+// The window's middle is further from the known one than chance explains, and most of its times lie
+// on one side of most known ones.
+bool SpeedEstimate::contradicts(const Group& known, const Middle& window) const {
+  if (std::abs(window.time - known.middle.time) <= slack(window, known.middle)) {
+    return false;
   }
-  if (const auto same = std::ranges::find(groups_, samples_, &Group::samples);
-      same != groups_.end()) {
-    forget_what_differs(*same, window);
-  } else {
-    forget_what_is_no_line(window);
-  }
-}
-
-// As many samples as before take another time: the worker has another speed. What a step costs
-// besides its samples probably stayed, unless that would be most of the step now.
-void SpeedEstimate::forget_what_differs(const Group& known, const Middle& window) {
-  const double difference = std::abs(window.time - known.middle.time);
-  if (difference <= slack(window, known.middle) || !surely_apart(known)) {
-    return;
-  }
-  // The change may have come in the middle of the window: only the times after it count.
-  std::erase_if(window_, [&](Seconds time) {
-    return std::abs(time - known.middle.time) < std::abs(time - window.time);
-  });
-  restlessness_ = known.middle.error / known.middle.time * std::sqrt(known.middle.count);
-  if (cost_.fixed > window.time / 2) {
-    cost_.fixed *= std::min(1.0, window.time / known.middle.time);
-  }
-  groups_.clear();
-}
-
-// Most of the window's times lie on one side of most known ones. A window may by chance have caught
-// only slow steps, where every second step is slow; then it still lies within what is known.
-bool SpeedEstimate::surely_apart(const Group& known) const {
   double longer = 0;
   for (Seconds now : window_) {
     for (Seconds before : known.times) {
@@ -170,9 +165,25 @@ bool SpeedEstimate::surely_apart(const Group& known) const {
   return part >= kApart || part <= 1 - kApart;
 }
 
+// As many samples as before take another time: the worker has another speed. What a step costs
+// besides its samples probably stayed, unless that would be most of the step now.
+void SpeedEstimate::forget_other_speed(const Group& known, const Middle& window) {
+  // The change may have come in the middle of the window: only the times after it count.
+  std::erase_if(window_, [&](Seconds time) {
+    return std::abs(time - known.middle.time) < std::abs(time - window.time);
+  });
+  if (cost_.fixed > window.time / 2) {
+    cost_.fixed *= std::min(1.0, window.time / known.middle.time);
+  }
+  groups_.clear();
+}
+
 // More samples must take longer, but not longer than in proportion; and when the fixed part is
 // already known, as long as it says. Otherwise times from before are not comparable.
 void SpeedEstimate::forget_what_is_no_line(const Middle& window) {
+  if (groups_.empty()) {
+    return;
+  }
   const Group& known = groups_.back();
   const double ratio = static_cast<double>(samples_) / static_cast<double>(known.samples);
   Seconds least = known.middle.time * std::min(1.0, ratio);
@@ -226,8 +237,7 @@ void SpeedEstimate::fit() {
   }
   cost_.fixed = std::clamp(cost_.fixed, 0.0, kMostFixed * newest.time);
   cost_.per_sample = (newest.time - cost_.fixed) / points.back().samples;
-  // Who was restless before a change is so after it, even if its few times lie close together.
-  cost_.error = std::max(newest.error / newest.time, restlessness_ / std::sqrt(newest.count));
+  cost_.error = newest.error / newest.time;
 }
 
 }  // namespace motley

@@ -68,10 +68,9 @@ class SpeedEstimate {
     Middle middle;
   };
 
-  void forget_if_contradicted(const Middle& window);
-  void forget_what_differs(const Group& known, const Middle& window);
+  bool contradicts(const Group& known, const Middle& window) const;
+  void forget_other_speed(const Group& known, const Middle& window);
   void forget_what_is_no_line(const Middle& window);
-  bool surely_apart(const Group& known) const;
   void remember(const Middle& window);
   void fit();
 
@@ -80,7 +79,6 @@ class SpeedEstimate {
   std::vector<Seconds> window_;  // times of the steps since the last end, the latest of them
   std::int64_t windows_ = 0;     // ended so far
   std::vector<Group> groups_;    // since the worker last changed; the newest last
-  double restlessness_ = 0;      // error of one step's time before the worker changed, as a part
   StepCost cost_;
 };
 
