@@ -14,13 +14,22 @@ constexpr std::uint64_t kShuffleStream = 0xda7a0000;
 
 }  // namespace
 
-StepSamples Ledger::step_after(std::int64_t used) const {
+StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::int64_t want) {
   StepSamples step;
-  step.epoch = used / options_.dataset;
-  step.begin = used % options_.dataset;
-  step.count = std::min({options_.batch, options_.dataset - step.begin, options_.limit - used});
+  step.epoch = used / options.dataset;
+  step.begin = used % options.dataset;
+  step.count = std::min({want, options.dataset - step.begin, options.limit - used});
   step.count = std::max<std::int64_t>(step.count, 0);
   return step;
+}
+
+StepSamples share_of(const StepSamples& step, std::span<const std::size_t> shares, Rank rank) {
+  StepSamples part = step;
+  const auto before = shares.first(static_cast<std::size_t>(rank));
+  part.begin +=
+      static_cast<std::int64_t>(std::accumulate(before.begin(), before.end(), std::size_t{0}));
+  part.count = static_cast<std::int64_t>(shares[static_cast<std::size_t>(rank)]);
+  return part;
 }
 
 std::span<const SampleIndex> Ledger::samples(const StepSamples& step) {

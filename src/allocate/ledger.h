@@ -25,14 +25,24 @@ struct StepSamples {
   std::int64_t epoch = 0;
   std::int64_t begin = 0;
   std::int64_t count = 0;
+
+  friend bool operator==(const StepSamples&, const StepSamples&) = default;
 };
+
+// The next `want` samples when `used` of the run have been used.
+StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::int64_t want);
+
+// The part of a step that belongs to `rank` when it is dealt out in the order of the ranks.
+StepSamples share_of(const StepSamples& step, std::span<const std::size_t> shares, Rank rank);
 
 class Ledger {
  public:
   explicit Ledger(const LedgerOptions& options) : options_(options) {}
 
   // The step that follows when `used` samples of the run have been used.
-  StepSamples step_after(std::int64_t used) const;
+  StepSamples step_after(std::int64_t used) const {
+    return samples_after(options_, used, options_.batch);
+  }
   // The samples themselves, valid until the next call for another epoch.
   std::span<const SampleIndex> samples(const StepSamples& step);
 

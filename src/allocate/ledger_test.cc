@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "allocate/dispenser.h"
+#include "allocate/shares.h"
+
 namespace motley {
 namespace {
 
@@ -99,6 +102,51 @@ TEST(SampleLimit, IsTheSmallerOfTheLimitsGiven) {
   EXPECT_EQ(sample_limit(100, 8, 2, 5), 40);
   EXPECT_EQ(sample_limit(100, 8, 2, 50), 200);
   EXPECT_EQ(sample_limit(100, 8, 0, 0), std::numeric_limits<std::int64_t>::max());
+}
+
+RC_GTEST_PROP(ShareOf, DealsOutEverySampleOnce, ()) {
+  const auto weights = *rc::gen::container<std::vector<double>>(
+      *rc::gen::inRange<std::size_t>(1, 20),
+      rc::gen::map(rc::gen::inRange(1, 100), [](int weight) { return weight * 0.1; }));
+  const StepSamples step{3, *rc::gen::inRange<std::int64_t>(0, 50),
+                         *rc::gen::inRange<std::int64_t>(0, 200)};
+  const Shares shares = integer_shares(static_cast<std::size_t>(step.count), weights);
+  std::int64_t next = step.begin;
+  for (Rank rank = 0; rank < static_cast<Rank>(shares.size()); ++rank) {
+    const StepSamples part = share_of(step, shares, rank);
+    RC_ASSERT(part.epoch == step.epoch);
+    RC_ASSERT(part.begin == next);
+    next += part.count;
+  }
+  RC_ASSERT(next == step.begin + step.count);
+}
+
+// Whoever asks, and for how much: the run's row, piece by piece, and no more than its limit.
+RC_GTEST_PROP(Dispenser, DealsEverySampleOnce, ()) {
+  const LedgerOptions options{.dataset = *rc::gen::inRange<std::int64_t>(1, 100),
+                              .batch = 10,
+                              .limit = *rc::gen::inRange<std::int64_t>(0, 300),
+                              .seed = 1};
+  const std::int64_t dealt = *rc::gen::inRange<std::int64_t>(0, options.limit + 1);
+  const std::int64_t closed_at = *rc::gen::inRange<std::int64_t>(0, 400);
+  Dispenser dispenser(options, dealt);
+  std::int64_t row = dealt;
+  for (;;) {
+    const auto want = *rc::gen::inRange<std::int64_t>(1, 50);
+    if (row >= closed_at) {
+      dispenser.close();
+    }
+    const StepSamples samples = dispenser.next(want);
+    if (samples.count == 0) {
+      break;
+    }
+    RC_ASSERT(row < closed_at);
+    RC_ASSERT(samples.epoch * options.dataset + samples.begin == row);
+    RC_ASSERT(samples.count <= want);
+    RC_ASSERT(samples.begin + samples.count <= options.dataset);
+    row += samples.count;
+  }
+  RC_ASSERT(row == options.limit || row >= closed_at);
 }
 
 }  // namespace

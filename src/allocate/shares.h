@@ -18,14 +18,4 @@ Shares equal_shares(std::size_t total, int workers);
 // there are enough; weights too small for one are rounded up at the expense of the others.
 Shares integer_shares(std::size_t total, std::span<const double> weights);
 
-// The part of `items` that belongs to `rank` when they are dealt out in this order.
-template <class T>
-std::span<T> share_of(std::span<T> items, std::span<const std::size_t> shares, int rank) {
-  std::size_t begin = 0;
-  for (int r = 0; r < rank; ++r) {
-    begin += shares[static_cast<std::size_t>(r)];
-  }
-  return items.subspan(begin, shares[static_cast<std::size_t>(rank)]);
-}
-
 }  // namespace motley

@@ -88,16 +88,5 @@ RC_GTEST_PROP(IntegerShares, FollowTheOrderOfTheWeightsAndNotTheirScale, ()) {
   RC_ASSERT(integer_shares(total, weights) == shares);
 }
 
-RC_GTEST_PROP(ShareOf, DealsOutEveryItemOnce, (const std::vector<int>& items)) {
-  const auto shares = integer_shares(items.size(), any_weights(20));
-  std::vector<int> dealt;
-  for (int rank = 0; rank < static_cast<int>(shares.size()); ++rank) {
-    const auto part = share_of(std::span(items), shares, rank);
-    RC_ASSERT(part.size() == shares[static_cast<std::size_t>(rank)]);
-    dealt.insert(dealt.end(), part.begin(), part.end());
-  }
-  RC_ASSERT(dealt == items);
-}
-
 }  // namespace
 }  // namespace motley

@@ -72,6 +72,8 @@ Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
   summary.target_accuracy = job.train.target_accuracy;
   summary.stopped = outcome.stopped;
   summary.shares = outcome.allocation;
+  summary.max_iteration_gap = outcome.service.max_iteration_gap;
+  summary.method = outcome.service.figures;
   summary.workers = outcome.workers;
   return summary;
 }

@@ -1,6 +1,7 @@
 #include "cli/show.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -51,6 +52,26 @@ void show_changes(const Summary& summary) {
   }
 }
 
+void show_method(const Summary& summary) {
+  std::vector<std::string> parts;
+  for (const Figure& figure : summary.method) {
+    std::string name = figure.name;
+    std::ranges::replace(name, '_', ' ');
+    parts.push_back(std::visit(
+        [&]<class Value>(Value value) {
+          if constexpr (std::is_same_v<Value, std::monostate>) {
+            return name + " none";
+          } else {
+            return fmt::format("{} {:.4g}", name, static_cast<double>(value));
+          }
+        },
+        figure.value));
+  }
+  if (!parts.empty()) {
+    fmt::print("  {}: {}\n", summary.sync, fmt::join(parts, ", "));
+  }
+}
+
 void warn_of_missed_pace(const Summary& summary) {
   double worst = 0;
   for (const WorkerSummary& worker : summary.workers) {
@@ -84,6 +105,7 @@ void show(const Summary& summary, const std::string& directory) {
     show_workers(summary);
   }
   show_changes(summary);
+  show_method(summary);
   if (summary.stopped) {
     fmt::print("  ended early: {}\n", *summary.stopped);
   }

@@ -22,7 +22,9 @@ inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 
 inline constexpr Choice kSyncMethods[] = {
     {"all_reduce", true, "every step sums over all workers and goes at the pace of the slowest"},
-    {"partial_reduce", false},
+    {"partial_reduce", true,
+     "small groups of whoever is ready average their models; nobody waits for the slowest (Miao "
+     "et al.)"},
     {"hop", false},
     {"ad_psgd", false},
     {"ps_bsp", false},
@@ -39,6 +41,8 @@ inline constexpr Choice kAllocations[] = {
      "every window of steps, so that all workers take equally long (Chao et al.)"},
     {"dynamic", true, "every epoch, in proportion to the speeds of the last one (Vineeth)"},
 };
+inline constexpr Choice kGroupWeights[] = {{"constant"}, {"dynamic"}};
+inline constexpr Choice kDynamicRules[] = {{"decay"}, {"ema"}};
 inline constexpr Choice kCodecs[] = {
     {"none", true, "numbers travel as 32-bit floats"},
     {"fp16", false},
@@ -49,8 +53,8 @@ inline constexpr Choice kCodecs[] = {
 
 // Keys and tables of the methods that are not available: refused by name, not as misspelt.
 inline constexpr std::string_view kReservedKeys[] = {
-    "strategy.partial_reduce", "strategy.hop",       "strategy.ps",   "strategy.adsp",
-    "strategy.ashl",           "strategy.local_sgd", "strategy.topk",
+    "strategy.hop",  "strategy.ps",        "strategy.adsp",
+    "strategy.ashl", "strategy.local_sgd", "strategy.topk",
 };
 
 }  // namespace motley

@@ -47,12 +47,32 @@ struct AdaptiveSpec {
   double dead_band = 0.005;  // gains below this part of a step's time do not change them
 };
 
+struct PartialReduceSpec {
+  int group = 2;                       // P, members of a group
+  std::string weights = "constant";    // constant | dynamic
+  std::string dynamic_rule = "decay";  // decay | ema
+  double alpha = 0.5;  // dynamic: what one iteration of staleness leaves of a weight
+  std::optional<std::int64_t> window;  // T, groups
+  bool filter = true;
+
+  // As many groups as give every worker ten iterations, when it is not given: that keeps the
+  // workers connected and hardly ever makes one wait for it.
+  std::int64_t window_among(std::int64_t workers) const {
+    return window.value_or((10 * workers + group - 1) / group);
+  }
+  // The fewest groups that can connect all workers: each joins P parts of the cluster.
+  std::int64_t fewest_among(std::int64_t workers) const {
+    return (workers - 1 + group - 2) / (group - 1);
+  }
+};
+
 struct StrategySpec {
   std::string sync = "all_reduce";
   std::string allocation = "equal";
   std::vector<double> shares;  // static: one per worker
   std::string codec = "none";
   AdaptiveSpec adaptive;
+  PartialReduceSpec partial_reduce;
 };
 
 struct Job {

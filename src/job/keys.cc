@@ -52,6 +52,8 @@ constexpr Belongs kStatic{[](const Job& j) { return j.strategy.allocation == "st
                           "strategy.allocation = \"static\"", true, true};
 constexpr Belongs kAdaptive{[](const Job& j) { return j.strategy.allocation == "adaptive"; },
                             "strategy.allocation = \"adaptive\"", false, true};
+constexpr Belongs kPartialReduce{[](const Job& j) { return j.strategy.sync == "partial_reduce"; },
+                                 "strategy.sync = \"partial_reduce\"", false, true};
 
 constexpr Key<Job> kJobKeys[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
@@ -117,6 +119,29 @@ constexpr Key<Job> kJobKeys[] = {
     {"strategy.adaptive.dead_band",
      job<&Job::strategy, &StrategySpec::adaptive, &AdaptiveSpec::dead_band>, Range{0, 1},
      "gains below this part of a step's time do not change them", kAdaptive},
+    {"strategy.partial_reduce.group",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::group>, Range{2, 65536},
+     "workers that average together", kPartialReduce},
+    {"strategy.partial_reduce.weights",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::weights>,
+     OneOf{"a way to weigh models", kGroupWeights},
+     "all models of a group alike, or the stale ones less", kPartialReduce},
+    {"strategy.partial_reduce.dynamic_rule",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::dynamic_rule>,
+     OneOf{"a rule of dynamic weights", kDynamicRules},
+     "how dynamic weights follow from staleness: `alpha` to its power, or a moving average's",
+     kPartialReduce},
+    {"strategy.partial_reduce.alpha",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::alpha>,
+     Range{0, 1, true}, "what one iteration of staleness leaves of a dynamic weight",
+     kPartialReduce},
+    {"strategy.partial_reduce.window",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::window>, kSize,
+     "groups in a row that must connect all workers; 10 iterations of each when not given",
+     kPartialReduce},
+    {"strategy.partial_reduce.filter",
+     job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::filter>, YesOrNo{},
+     "see to it that they do", kPartialReduce},
 
     {"cluster.workers", job<&Job::cluster, &ClusterSpec::workers>, Range{1, 65536},
      "how many there are"},

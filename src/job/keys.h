@@ -31,19 +31,20 @@ struct OneOf {
   std::string_view noun;  // with its article: "a strategy"
   std::span<const Choice> choices;
 };
+struct YesOrNo {};        // true or false
 struct AnyPath {};        // a string, not empty
 struct DirectoryName {};  // a string fit to name a directory
 struct Tables {};         // an array of tables, which have keys of their own
-using Rule = std::variant<Range, PerWorker, OneOf, AnyPath, DirectoryName, Tables>;
+using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Tables>;
 
 // Where a value goes. Nothing: the value is checked and says nothing more (a kind of one kind).
 template <class Record>
 using Place =
     std::variant<std::monostate, std::string& (*)(Record&), int& (*)(Record&),
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
-                 std::optional<std::int64_t>& (*)(Record&), std::optional<double>& (*)(Record&),
-                 std::vector<double>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
-                 std::vector<SpeedEvent>& (*)(Record&)>;
+                 bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
+                 std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
+                 std::vector<RandomSlowdown>& (*)(Record&), std::vector<SpeedEvent>& (*)(Record&)>;
 
 // When a key means something: given elsewhere it is refused, not ignored.
 struct Belongs {

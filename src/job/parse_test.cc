@@ -197,6 +197,14 @@ TEST(ParseJob, ValuesOutOfRange) {
        "train.target_accuracy is 0, but must be above 0 and at most 1"},
       {"train.target_accuracy = 85",
        "train.target_accuracy is 85, but must be above 0 and at most 1"},
+      {"strategy.partial_reduce.group = 1",
+       "strategy.partial_reduce.group is 1, but must be from 2 to 65536"},
+      {"strategy.partial_reduce.alpha = 0",
+       "strategy.partial_reduce.alpha is 0, but must be above 0 and at most 1"},
+      {"strategy.partial_reduce.alpha = 1.01",
+       "strategy.partial_reduce.alpha is 1.01, but must be above 0 and at most 1"},
+      {"strategy.partial_reduce.window = 0",
+       "strategy.partial_reduce.window is 0, but must be from 1 to 1000000000"},
       {"seed = -1", "seed is -1, but must be at least 0"},
       {"data.samples = 0", "data.samples is 0, but must be from 1 to 1000000000"},
       {"cluster.workers = 0", "cluster.workers is 0, but must be from 1 to 65536"},
@@ -243,16 +251,41 @@ TEST(ParseJob, UnknownNamesListTheValidOnes) {
             "job.toml:2: train.optimizer = \"lamb\" is not an optimizer (available: sgd, adam)");
   EXPECT_EQ(error_of("strategy.sync = 'hopp'"),
             "job.toml:1: strategy.sync = \"hopp\" is not a strategy; did you mean \"hop\"? "
-            "(available: all_reduce)");
+            "(available: all_reduce, partial_reduce)");
   EXPECT_EQ(error_of("cluster.slowdown = [{kind = 'fixed', probability = 1, factor = 1}]"),
             "job.toml:1: cluster.slowdown[0].kind = \"fixed\" is not a kind of slowdown "
             "(available: random)");
 }
 
+TEST(ParseJob, GroupsFitTheCluster) {
+  const std::string job = "cluster.workers = 4\n[strategy]\nsync = 'partial_reduce'\n";
+  EXPECT_EQ(error_of(job + "partial_reduce.group = 5"),
+            "job.toml:4: strategy.partial_reduce.group is 5, but cluster.workers is 4");
+  EXPECT_EQ(error_of("cluster.workers = 1\nstrategy.sync = 'partial_reduce'"),
+            "job.toml:1: strategy.partial_reduce.group is 2, but cluster.workers is 1");
+  EXPECT_EQ(
+      error_of(job + "partial_reduce.window = 2"),
+      "job.toml:4: strategy.partial_reduce.window is 2, but it takes 3 groups of 2 to connect "
+      "4 workers");
+  EXPECT_EQ(error_of(job + "partial_reduce.filter = 1"),
+            "job.toml:4: strategy.partial_reduce.filter is an integer, but should be a boolean");
+  EXPECT_EQ(good(job + "partial_reduce.window = 3").strategy.partial_reduce.window, 3);
+  EXPECT_EQ(good(job + "partial_reduce.group = 4\npartial_reduce.window = 1")
+                .strategy.partial_reduce.window,
+            1);
+  // Ten iterations of every worker.
+  EXPECT_EQ(good(job).strategy.partial_reduce.window, 20);
+  EXPECT_EQ(good(job + "partial_reduce.group = 3").strategy.partial_reduce.window, 14);
+  // Beside another method they may stand, whatever the cluster.
+  EXPECT_EQ(good("strategy.partial_reduce.group = 9\nstrategy.partial_reduce.filter = false")
+                .strategy.partial_reduce.filter,
+            false);
+}
+
 TEST(ParseJob, MethodsToComeAreRefusedByName) {
   EXPECT_EQ(error_of("[strategy]\nsync = 'hop'"),
             "job.toml:2: strategy.sync = \"hop\" is not available in this version (available: "
-            "all_reduce)");
+            "all_reduce, partial_reduce)");
   EXPECT_EQ(error_of("[strategy]\ncodec = 'fp16'"),
             "job.toml:2: strategy.codec = \"fp16\" is not available in this version (available: "
             "none)");
@@ -441,7 +474,7 @@ TEST(Variant, IsCheckedAsAJob) {
             "in every step");
   EXPECT_EQ(error_of("[[variant]]\nname = 'a'\nstrategy.sync = 'hop'"),
             "job.toml:3: strategy.sync = \"hop\" is not available in this version (available: "
-            "all_reduce)");
+            "all_reduce, partial_reduce)");
 }
 
 TEST(Variant, HasANameOfItsOwn) {

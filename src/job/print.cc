@@ -99,6 +99,9 @@ std::string kind_of_value(const Key<Record>& key) {
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }
+  if (std::holds_alternative<YesOrNo>(key.rule)) {
+    return "`true` or `false`";
+  }
   return std::holds_alternative<Tables>(key.rule) ? "list of tables" : "string";
 }
 

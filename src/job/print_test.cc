@@ -33,6 +33,9 @@ bool same(const Job& a, const Job& b) {
                    train.micro_batch),
         std::tuple(strategy.sync, strategy.allocation, strategy.shares, strategy.codec,
                    strategy.adaptive.window, strategy.adaptive.dead_band),
+        std::tuple(strategy.partial_reduce.group, strategy.partial_reduce.weights,
+                   strategy.partial_reduce.dynamic_rule, strategy.partial_reduce.alpha,
+                   strategy.partial_reduce.window, strategy.partial_reduce.filter),
         std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat,
                    c.threads, c.isolate));
   };
@@ -114,6 +117,15 @@ void fill_strategy(Job& job) {
   if (strategy.allocation == "adaptive") {
     strategy.adaptive.window = size();
     strategy.adaptive.dead_band = number(0, 1);
+  }
+  if (job.cluster.workers > 1 && *rc::gen::arbitrary<bool>()) {
+    strategy.sync = "partial_reduce";
+    strategy.partial_reduce = {*rc::gen::inRange(2, job.cluster.workers + 1),
+                               *rc::gen::element<std::string>("constant", "dynamic"),
+                               *rc::gen::element<std::string>("decay", "ema"),
+                               number(1e-9, 1),
+                               *rc::gen::inRange<std::int64_t>(20, 1'000'000'000),
+                               *rc::gen::arbitrary<bool>()};
   }
 }
 

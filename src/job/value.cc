@@ -48,7 +48,8 @@ Stored check_range(Number number, const toml::node& value, const std::string& la
 }
 
 template <std::integral Integer>
-Stored read(Integer& place, const toml::node& value, const std::string& label, const Rule& rule) {
+requires(!std::same_as<Integer, bool>) Stored
+    read(Integer& place, const toml::node& value, const std::string& label, const Rule& rule) {
   const auto* integer = value.as_integer();
   if (!integer) {
     return problem(value, wrong_type(label, value, "an integer"));
@@ -66,6 +67,15 @@ Stored read(double& place, const toml::node& value, const std::string& label, co
     return problem(value, wrong_type(label, value, "a number"));
   }
   return check_range(place, value, label, std::get<Range>(rule));
+}
+
+Stored read(bool& place, const toml::node& value, const std::string& label, const Rule&) {
+  const auto* boolean = value.as_boolean();
+  if (!boolean) {
+    return problem(value, wrong_type(label, value, "a boolean"));
+  }
+  place = boolean->get();
+  return {};
 }
 
 template <class T>

@@ -14,7 +14,8 @@ enum class Channel : std::uint32_t {
   kControl = 1,    // coordinator and workers: join, start, progress, stop
   kAllReduce = 2,  // sync/all_reduce.h
   kShares = 3,     // sync/allocator.h
-  kUser = 1000,    // and up: methods that are not part of motley
+  kPartialReduce = 4,
+  kUser = 1000,  // and up: methods that are not part of motley
 };
 
 // Three numbers whose meaning is the channel's: a step, a segment, a count.

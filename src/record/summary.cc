@@ -71,6 +71,24 @@ Json allocation_to_json(const Summary& summary) {
           {"per_worker", std::move(workers)}};
 }
 
+Json figures_to_json(const Figures& figures) {
+  Json json = Json::object();
+  for (const Figure& figure : figures) {
+    json[figure.name] = std::visit(
+        []<class Value>(Value value) {
+          if constexpr (std::is_same_v<Value, std::monostate>) {
+            return Json(nullptr);
+          } else if constexpr (std::is_same_v<Value, double>) {
+            return number(value);
+          } else {
+            return Json(value);
+          }
+        },
+        figure.value);
+  }
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const Metric& metric) {
@@ -125,6 +143,9 @@ Json to_json(const Summary& summary) {
   }
   json["per_worker"] = std::move(workers);
   json["allocation"] = allocation_to_json(summary);
+  if (!summary.method.empty()) {
+    json[summary.sync] = figures_to_json(summary.method);
+  }
   return json;
 }
 

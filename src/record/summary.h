@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/figure.h"
 #include "base/ids.h"
 
 namespace motley {
@@ -64,6 +65,7 @@ struct Summary {
   std::int64_t max_iteration_gap = 0;
   std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
   AllocationSummary shares;
+  Figures method;  // what the method says of itself, under its own key; none: no key
   std::vector<WorkerSummary> workers;
 };
 

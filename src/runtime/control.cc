@@ -81,6 +81,7 @@ void fields(auto&& each, auto& info) requires requires { info.snapshot; }
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>) {
     info.note.train_loss = std::isnan(train_loss) ? std::nullopt : std::optional(train_loss);
   }
+  each(info.note.last);
   each(info.snapshot.parameters);
   each(info.snapshot.buffers);
 }

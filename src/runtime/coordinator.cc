@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "base/check.h"
 #include "cluster/quotas.h"
@@ -14,6 +15,7 @@
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
 #include "runtime/real_node.h"
+#include "sync/loop.h"
 #include "sync/strategy.h"
 
 namespace motley {
@@ -51,26 +53,46 @@ class Coordinator {
         workers_(static_cast<std::size_t>(job.cluster.workers)),
         node_(driver_, kCoordinator, job.cluster.workers),
         fabric_(driver_, node_, {.self = kCoordinator, .token = token_}),
-        limit_(ledger_options(job, task.training_samples()).limit),
+        dataset_(task.training_samples()),
+        limit_(ledger_options(job, dataset_).limit),
         evaluator_(Judge(task, job)) {
     node_.attach(fabric_);
   }
 
   RunOutcome run() {
-    start_workers();
-    watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
-    introduce_workers();
-    watch_until([&] { return all([](const auto& w) { return w.ready; }); });
-    tell_all(Control::kGo);
-    began_ = node_.now();
-    watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
-    dismiss_workers();
-    watch_until([&] { return evaluator_.idle(); });
-    take_metrics();
+    node_.run([&](Node& node) { conduct(node); });
     return outcome();
   }
 
  private:
+  void conduct(Node& node) {
+    start_workers();
+    watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
+    introduce_workers();
+    watch_until([&] { return all([](const auto& w) { return w.ready; }); });
+    node.spawn("service", [&](Node& service_node) { provide_service(service_node); });
+    tell_all(Control::kGo);
+    began_ = node_.now();
+    watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
+    if (last_snapshot_) {
+      judge(std::move(*last_snapshot_));
+    }
+    dismiss_workers();
+    watch_until([&] { return evaluator_.idle(); });
+    take_metrics();
+  }
+
+  // The method's part on the coordinator, beside the watching.
+  void provide_service(Node& node) {
+    try {
+      service_ = serve(node, job_, dataset_, [&] { return stopping_.load(); });
+    } catch (const Interrupted&) {
+      // A worker is lost, and its process or its silence will tell why; or the run is over.
+    } catch (const std::exception& error) {
+      throw RunFailed(error.what());
+    }
+  }
+
   void start_workers() {
     const std::string threads = std::to_string(job_.cluster.threads);
     const std::vector<std::string> environment = {
@@ -138,6 +160,9 @@ class Coordinator {
       return node_.receive_until({Channel::kControl}, node_.now() + kTick);
     } catch (const Interrupted& interrupted) {
       lost = interrupted.peer();
+      if (lost == kAnyRank) {
+        throw;  // the service failed, and has said why
+      }
     }
     node_.forget(lost);  // its process or its silence will tell why
     return std::nullopt;
@@ -201,9 +226,17 @@ class Coordinator {
     if (!info) {
       return false;
     }
-    model_ = info->snapshot;
-    evaluator_.add(std::move(*info));
+    if (info->note.last) {
+      last_snapshot_ = std::move(info);  // behind all others, which may still be on their way
+    } else {
+      judge(std::move(*info));
+    }
     return true;
+  }
+
+  void judge(SnapshotInfo info) {
+    model_ = info.snapshot;
+    evaluator_.add(std::move(info));
   }
 
   void look_at_processes() {
@@ -243,6 +276,7 @@ class Coordinator {
     } else if (evaluator_.target_reached()) {
       stopped_ = "target";
     }
+    stopping_ = stopped_.has_value();
     if (stopped_ && introduced_) {
       tell_all(Control::kStop);
     }
@@ -304,6 +338,7 @@ class Coordinator {
   RunOutcome outcome() {
     RunOutcome outcome;
     outcome.model = std::move(model_);
+    outcome.service = service_;
     outcome.stopped = stopped_;
     for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
       const DoneInfo& done = *workers_[rank].done;
@@ -337,13 +372,17 @@ class Coordinator {
   Driver driver_;
   RealNode node_;
   TcpFabric fabric_;
+  const std::int64_t dataset_;  // training samples in it
   const std::int64_t limit_;
   Evaluator evaluator_;
   std::optional<Seconds> began_;  // when the workers were let go
   Seconds looked_ = 0;            // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
   Snapshot model_;
+  std::optional<SnapshotInfo> last_snapshot_;  // of the run
+  ServiceResult service_;                      // of the service's thread, until that has ended
   std::optional<std::string> stopped_;
+  std::atomic<bool> stopping_ = false;  // the same, for the service
   std::optional<Cause> cause_;
   bool introduced_ = false;  // workers can be reached
   bool leaving_ = false;

@@ -16,6 +16,7 @@ struct SnapshotNote {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::optional<double> train_loss;  // mean over the samples since the snapshot before
+  bool last = false;                 // the model that the run leaves
 };
 
 // Mean training loss between two snapshots, gathered where the snapshots are taken.

@@ -41,6 +41,7 @@ struct RunOutcome {
   std::int64_t samples = 0;
   std::vector<WorkerSummary> workers;
   AllocationSummary allocation;
+  ServiceResult service;
   Snapshot model;
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };

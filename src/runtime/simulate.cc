@@ -25,6 +25,9 @@ class Simulation {
   }
 
   RunOutcome run() {
+    cluster_.start(kCoordinator, [&](Node& node) {
+      service_ = serve(node, job_, ledger_options_.dataset, [&] { return stopped_.has_value(); });
+    });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
     }
@@ -103,6 +106,7 @@ class Simulation {
     wait_for_the_last(outcome);
     Worker& first = *workers_.front();
     outcome.allocation = summary_of(first.result.allocation);
+    outcome.service = service_;
     judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
     outcome.model = snapshot_of(*first.replica);
     return outcome;
@@ -115,6 +119,7 @@ class Simulation {
   const LedgerOptions ledger_options_;
   SimCluster cluster_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  ServiceResult service_;
   std::optional<std::string> stopped_;
 };
 

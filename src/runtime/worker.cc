@@ -119,7 +119,7 @@ class Worker final : public FabricSink, public Observer {
     done.paced_steps = node_.pace().steps;
     done.missed_steps = node_.pace().missed;
     if (options_.rank == 0) {
-      on_snapshot(done.result.times.seconds, last_, *replica);
+      send_snapshot({done.result.times.seconds, last_.samples, loss_.take(), true}, *replica);
     } else {
       done.result.allocation.history.clear();  // one worker's is enough
     }
@@ -138,7 +138,10 @@ class Worker final : public FabricSink, public Observer {
   }
 
   void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
-    const SnapshotNote note{now, progress.samples, loss_.take()};
+    send_snapshot({now, progress.samples, loss_.take()}, replica);
+  }
+
+  void send_snapshot(const SnapshotNote& note, Replica& replica) {
     tell(Control::kSnapshot, encode(SnapshotInfo{note, snapshot_of(replica)}));
   }
 

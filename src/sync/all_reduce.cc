@@ -24,7 +24,7 @@ class AllReduce final : public Strategy {
     Work work;
     work.count = shares[static_cast<std::size_t>(rank)];
     if (!phantom()) {
-      work.samples = share_of(context_.ledger.samples(step_), std::span(shares), rank);
+      work.samples = context_.ledger.samples(share_of(step_, shares, rank));
     }
     return work;
   }

@@ -46,8 +46,12 @@ class Allocator {
   // One entry per worker, for a step of `count` samples: the current shares, or for a short step
   // their proportion. Valid until the next call.
   const Shares& shares(std::size_t count);
-  // This worker's own batch, for methods without a common step.
+  // This worker's own batch, for methods without a common step: of the step that begins now, and of
+  // the one that will follow.
   std::size_t own_share();
+  std::size_t next_share() const {
+    return (decided_ ? decided_->decision.shares : current())[self()];
+  }
 
   // After every step of this worker: what it computed, how long that took, and how many samples all
   // workers together have used. May block to hear from the others.

@@ -14,9 +14,17 @@ constexpr std::size_t kSegment = Collective::kSegmentBytes / sizeof(float);
 constexpr std::size_t kSegmentsAhead = 4;
 static_assert(Collective::kSmallBytes <= Collective::kSegmentBytes, "small blocks are one segment");
 
-void add(std::span<const float> from, float* to) {
+void add(std::span<const float> from, float weight, float* to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
-    to[i] += from[i];
+    to[i] = weight * to[i] + from[i];
+  }
+}
+
+void scale(Block block, float weight) {
+  if (weight != 1) {
+    for (float& value : block.floats()) {
+      value *= weight;
+    }
   }
 }
 
@@ -38,14 +46,18 @@ Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
   self_ = static_cast<int>(self - members_.begin());
 }
 
-void Collective::sum(Block block) {
+void Collective::sum(Block block, float weight) {
+  const bool is_small = block.size * sizeof(float) <= kSmallBytes;
+  if (size_ == 1 || is_small) {
+    scale(block, weight);
+  }
   if (size_ == 1 || block.size == 0) {
     return;
   }
-  if (block.size * sizeof(float) <= kSmallBytes) {
+  if (is_small) {
     recursive_doubling(block);
   } else {
-    ring(block);
+    ring(block, weight);
   }
 }
 
@@ -54,16 +66,20 @@ void Collective::sum(Block block) {
 //
 // No sum is complete before the last member has come, so all-gather never waits for one: what
 // reduce-scatter took longer than all-gather, which moves as many bytes, was waiting.
-void Collective::ring(Block block) {
+//
+// A member's own numbers are weighted when the sum of others meets them, so that it costs no pass
+// of its own; but for the chunk that it sends before anything has come.
+void Collective::ring(Block block, float weight) {
   const int right = (self_ + 1) % size_;
   const int left = (self_ + size_ - 1) % size_;
   const Seconds began = node_.now();
+  scale(chunk(block, self_), weight);
   for (int k = 0; k < size_ - 1; ++k) {
-    exchange(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), Then::kAdd);
+    exchange(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), weight);
   }
   const Seconds reduced = node_.now();
   for (int k = 0; k < size_ - 1; ++k) {
-    exchange(right, chunk(block, self_ + 1 - k), left, chunk(block, self_ - k), Then::kCopy);
+    exchange(right, chunk(block, self_ + 1 - k), left, chunk(block, self_ - k), kNone);
   }
   const Seconds gathered = node_.now();
   waited_ += std::max(0.0, (reduced - began) - (gathered - reduced));
@@ -80,13 +96,13 @@ void Collective::recursive_doubling(Block block) {
   const int partner_beyond = self_ + core;
   if (self_ >= core) {
     send_segment(self_ - core, block);
-    receive_segment(self_ - core, block, Then::kCopy);
+    receive_segment(self_ - core, block, kNone);
   } else {
     if (partner_beyond < size_) {
-      receive_segment(partner_beyond, block, Then::kAdd);
+      receive_segment(partner_beyond, block, kAll);
     }
     for (int distance = 1; distance < core; distance *= 2) {
-      exchange(self_ ^ distance, block, self_ ^ distance, block, Then::kAdd);
+      exchange(self_ ^ distance, block, self_ ^ distance, block, kAll);
     }
     if (partner_beyond < size_) {
       send_segment(partner_beyond, block);
@@ -96,7 +112,7 @@ void Collective::recursive_doubling(Block block) {
 }
 
 // Sends ahead by a few segments only: more would not fit into the sockets and be copied.
-void Collective::exchange(int to, Block out, int from, Block in, Then then) {
+void Collective::exchange(int to, Block out, int from, Block in, Keep keep) {
   const std::size_t segment = out.phantom() ? std::max<std::size_t>(out.size, 1) : kSegment;
   const std::size_t ahead = kSegmentsAhead * segment;
   std::size_t sent = 0;
@@ -108,7 +124,7 @@ void Collective::exchange(int to, Block out, int from, Block in, Then then) {
       sent += count;
     }
     if (received < in.size) {
-      received += receive_segment(from, in.part(received, in.size - received), then);
+      received += receive_segment(from, in.part(received, in.size - received), keep);
     }
   }
 }
@@ -119,15 +135,15 @@ void Collective::send_segment(int to, Block segment) {
                                : Payload::borrow(segment.floats()));
 }
 
-std::size_t Collective::receive_segment(int from, Block room, Then then) {
+std::size_t Collective::receive_segment(int from, Block room, Keep keep) {
   const Rank rank = members_[static_cast<std::size_t>(from)];
   const Message message = node_.receive({channel_, rank});
   const std::size_t count = message.payload.size() / sizeof(float);
   MOTLEY_CHECK(count > 0 && count <= room.size, "{} floats from rank {}, {} are missing", count,
                rank, room.size);
   const auto values = message.payload.floats();
-  if (!room.phantom() && then == Then::kAdd) {
-    add(values, room.data);
+  if (!room.phantom() && keep != kNone) {
+    add(values, keep, room.data);
   } else if (!room.phantom()) {
     std::memcpy(room.data, values.data(), values.size_bytes());
   }

@@ -1,4 +1,5 @@
-// Sum of a block over a group of workers; every member ends with the same bits.
+// Sum of a block over a group of workers, weighted if they like; every member ends with the same
+// bits. The group of all workers makes it an all-reduce, a smaller one a partial reduce.
 //
 // Large blocks: ring all-reduce (reduce-scatter, all-gather; Patarasu and Yuan 2009): 2(n-1) rounds
 // of 1/n of the block each, so every link carries 2(n-1)/n of the block, which no algorithm beats.
@@ -27,24 +28,27 @@ class Collective {
   // `members` is the same list on every member; the node's rank is one of them.
   Collective(Node& node, Channel channel, std::vector<Rank> members);
 
-  // Blocks until the sum over all members is in `block`. Every member calls it, with blocks of the
-  // same size. Throws Interrupted when a member is lost.
-  void sum(Block block);
+  // Blocks until the sum over all members is in `block`, each member's own times its `weight`.
+  // Every member calls it, with blocks of the same size. Throws Interrupted when a member is lost.
+  void sum(Block block, float weight = 1);
 
   // Time spent in sum() so far that was waiting for members who came late, as opposed to moving
   // bytes. Of small blocks it is all the time.
   Seconds waited() const { return waited_; }
 
  private:
-  void ring(Block block);
+  void ring(Block block, float weight);
   void recursive_doubling(Block block);
 
-  enum class Then { kAdd, kCopy };
+  // What the numbers that were there count when others come in: 1 adds, 0 copies.
+  using Keep = float;
+  static constexpr Keep kAll = 1;
+  static constexpr Keep kNone = 0;
   // Sends one block and takes another in.
-  void exchange(int to, Block out, int from, Block in, Then then);
+  void exchange(int to, Block out, int from, Block in, Keep keep);
   void send_segment(int to, Block segment);
   // Takes one segment into the beginning of `room`; returns its length.
-  std::size_t receive_segment(int from, Block room, Then then);
+  std::size_t receive_segment(int from, Block room, Keep keep);
   Block chunk(Block block, int index) const;
 
   Node& node_;

@@ -30,7 +30,7 @@ std::vector<float> random_block(std::size_t size, std::uint64_t seed, std::uint6
 }
 
 // Any number of workers, any subset in any order, small and large blocks: each member ends with the
-// sum, to the same bits; the others are not disturbed.
+// sum, weighted or not, to the same bits; the others are not disturbed.
 RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
   const int workers = *rc::gen::inRange(1, 12);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -43,21 +43,26 @@ RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
   members.resize(static_cast<std::size_t>(*rc::gen::inRange(1, workers + 1)));
 
   std::vector<std::vector<float>> blocks;
+  std::vector<float> weights;
   std::vector<double> expected(size, 0.0);
+  const bool is_weighted = *rc::gen::arbitrary<bool>();
   for (Rank rank = 0; rank < workers; ++rank) {
     blocks.push_back(random_block(size, seed, static_cast<std::uint64_t>(rank)));
+    weights.push_back(is_weighted ? static_cast<float>(random.below(5)) * 0.25F : 1.0F);
   }
   for (Rank rank : members) {
+    const auto r = static_cast<std::size_t>(rank);
     for (std::size_t i = 0; i < size; ++i) {
-      expected[i] += static_cast<double>(blocks[static_cast<std::size_t>(rank)][i]);
+      expected[i] += static_cast<double>(weights[r]) * static_cast<double>(blocks[r][i]);
     }
   }
   SimCluster cluster(alike(workers));
   for (Rank rank : members) {
     cluster.start(rank, [&, rank](Node& node) {
       node.sleep(random.uniform() * 0.01);
-      auto& block = blocks[static_cast<std::size_t>(rank)];
-      Collective(node, Channel::kAllReduce, members).sum({block.data(), block.size()});
+      const auto r = static_cast<std::size_t>(rank);
+      Collective(node, Channel::kAllReduce, members)
+          .sum({blocks[r].data(), blocks[r].size()}, weights[r]);
     });
   }
   cluster.run();

@@ -45,4 +45,11 @@ WorkerResult train(Node& node, const Part& part) {
   return result;
 }
 
+ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
+                    std::function<bool()> stop_requested) {
+  const Serve serve = find_strategy(job.strategy.sync)->serve;
+  const LedgerOptions ledger = ledger_options(job, training_samples);
+  return serve ? serve({node, job, ledger, std::move(stop_requested)}) : ServiceResult{};
+}
+
 }  // namespace motley

@@ -1,5 +1,5 @@
 // The whole of training: begin, compute, finish, until the strategy says that the run is over.
-// Real and simulated workers run this same loop.
+// Real and simulated workers run this same loop, real and simulated coordinators the same service.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include "node/node.h"
 #include "sync/allocator.h"
 #include "sync/replica.h"
+#include "sync/service.h"
 #include "sync/strategy.h"
 
 namespace motley {
@@ -50,5 +51,10 @@ struct Part {
 
 // Returns when the run is over for this worker.
 WorkerResult train(Node& node, const Part& part);
+
+// The coordinator's side of the job's method. Returns when the run is over for all workers; at once
+// when the method has none.
+ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
+                    std::function<bool()> stop_requested);
 
 }  // namespace motley

@@ -3,12 +3,14 @@
 #include <array>
 
 #include "sync/all_reduce.h"
+#include "sync/partial_reduce/partial_reduce.h"
 
 namespace motley {
 namespace {
 
 constexpr std::array kStrategies = {
     StrategyEntry{"all_reduce", Advance::kTogether, make_all_reduce},
+    StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
 };
 
 }  // namespace

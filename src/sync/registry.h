@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 
+#include "sync/service.h"
 #include "sync/strategy.h"
 
 namespace motley {
@@ -13,7 +14,8 @@ namespace motley {
 struct StrategyEntry {
   std::string_view name;  // strategy.sync in a job
   Advance advance;        // how its workers go on from step to step
-  std::unique_ptr<Strategy> (*make)(const StrategyContext& context);
+  std::unique_ptr<Strategy> (*make)(const StrategyContext& context);  // a worker's side
+  Serve serve = nullptr;  // the coordinator's side, if it has one
 };
 
 std::span<const StrategyEntry> strategies();

@@ -1,0 +1,32 @@
+// Dispenser: deals the samples of a run to workers that have no common step.
+//
+// Whoever is ready for more gets the next samples of the run's row (ledger.h). So every sample is
+// used exactly once an epoch however fast each worker is, and the run ends at its limit exactly.
+#pragma once
+
+#include "allocate/ledger.h"
+
+namespace motley {
+
+class Dispenser {
+ public:
+  // The first `dealt` samples of the run are with the workers already.
+  Dispenser(const LedgerOptions& options, std::int64_t dealt) : options_(options), dealt_(dealt) {}
+
+  // The next `want` samples, or fewer at the end of an epoch and of the run. count = 0: there are
+  // no more.
+  StepSamples next(std::int64_t want) {
+    const StepSamples samples = samples_after(options_, dealt_, want);
+    dealt_ += samples.count;
+    return samples;
+  }
+
+  // The run ends early: nothing more is dealt.
+  void close() { options_.limit = dealt_; }
+
+ private:
+  LedgerOptions options_;
+  std::int64_t dealt_;
+};
+
+}  // namespace motley

@@ -1,0 +1,203 @@
+#include "sync/partial_reduce/controller.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+constexpr std::string_view kFirstCome = "first come, first served";
+constexpr std::string_view kBridge = "connects parts of the cluster that would drift apart";
+constexpr std::string_view kNobodyElse = "nobody else will come";
+constexpr std::string_view kEnd = "the end of the run";
+
+}  // namespace
+
+Controller::Controller(const GroupRules& rules)
+    : rules_(rules),
+      iteration_of_(static_cast<std::size_t>(rules.workers), 0),
+      pulse_of_(iteration_of_.size()),
+      graph_(rules.workers) {
+  MOTLEY_CHECK(rules.group >= 2 && rules.group <= rules.workers, "groups of {} among {} workers",
+               rules.group, rules.workers);
+  MOTLEY_CHECK(rules.window * (rules.group - 1) >= rules.workers - 1, "a window of {}",
+               rules.window);
+}
+
+void Controller::ready(Rank worker, std::int64_t iteration, Seconds now) {
+  note(worker, iteration, now);
+  queue_.push_back({worker, iteration});
+}
+
+void Controller::finished(Rank worker, std::int64_t iteration, Seconds now) {
+  note(worker, iteration, now);
+  finished_.push_back({worker, iteration});
+}
+
+void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
+  MOTLEY_CHECK(!is_waiting(worker), "worker {} is ready twice", worker);
+  iteration_of_[static_cast<std::size_t>(worker)] = iteration;
+  const auto [least, most] = std::ranges::minmax(iteration_of_);
+  statistics_.largest_gap = std::max(statistics_.largest_gap, most - least);
+  now_ = now;
+  Pulse& pulse = pulse_of_[static_cast<std::size_t>(worker)];
+  pulse.period = now - std::exchange(pulse.last, now);
+}
+
+bool Controller::is_waiting(Rank worker) const {
+  const auto is_in = [&](const Queue& queue) {
+    return std::ranges::find(queue, worker, &Ready::worker) != queue.end();
+  };
+  return is_in(queue_) || is_in(finished_);
+}
+
+bool Controller::somebody_computes() const {
+  return queue_.size() + finished_.size() < iteration_of_.size();
+}
+
+std::optional<Group> Controller::next_group() {
+  if (finished_.size() == iteration_of_.size()) {
+    Group group = group_of(std::exchange(finished_, {}), kEnd);
+    group.last = true;
+    return group;
+  }
+  const auto size = static_cast<std::size_t>(rules_.group);
+  if (queue_.size() < (somebody_computes() ? size : 1)) {
+    return std::nullopt;
+  }
+  const Demand demand = demand_of_filter();
+  std::vector<std::size_t> places = choose(size, demand);
+  std::string_view reason = demand.parts > 1 ? kBridge : kFirstCome;
+  if (places.size() < size && somebody_computes() && is_worth_waiting(demand)) {
+    return std::nullopt;
+  }
+  if (places.size() < size) {
+    reason = somebody_computes() ? kFirstCome : kNobodyElse;
+    places = choose(std::min(size, queue_.size()), {});
+  }
+  Group group = group_of(take(places), reason);
+  count(group);
+  return group;
+}
+
+// Most of all, the window must not end unconnected. Half a window before, groups that connect are
+// welcome: then there is a choice of who waits for whom.
+Controller::Demand Controller::demand_of_filter() const {
+  if (!rules_.filter) {
+    return {};
+  }
+  const std::int64_t groups_left = std::max<std::int64_t>(rules_.window - graph_.groups() - 1, 0);
+  const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
+  const std::int64_t parts = graph_.components(rules_.window - 1) - allowed + 1;
+  if (parts > 1) {
+    return {static_cast<int>(std::min<std::int64_t>(parts, rules_.group)), rules_.window - 1, true};
+  }
+  const std::int64_t half = rules_.window / 2;
+  const bool is_due = graph_.groups() >= half && graph_.components(half) > 1;
+  return is_due ? Demand{2, half, false} : Demand{};
+}
+
+// Half a window early nobody has to wait for long: it is worth it when another part of the cluster
+// is about to be ready, which the first in the queue can tell from when each last was.
+bool Controller::is_worth_waiting(const Demand& demand) const {
+  if (demand.strict) {
+    return true;
+  }
+  constexpr double kLongestWait = 0.25;  // of the first one's own period
+  const std::vector<Rank> component_of = graph_.component_of_each(demand.window);
+  const auto first = static_cast<std::size_t>(queue_.front().worker);
+  for (std::size_t other = 0; other < component_of.size(); ++other) {
+    const Pulse& pulse = pulse_of_[other];
+    // Who is late by a second is not likely to come sooner than in another.
+    const Seconds wait = std::abs(pulse.last + pulse.period - now_);
+    if (component_of[other] != component_of[first] &&
+        wait <= kLongestWait * pulse_of_[first].period) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
+// places when those who wait cannot make up such a group.
+std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) const {
+  std::vector<std::size_t> places;
+  if (demand.parts == 1) {
+    places.resize(std::min(size, queue_.size()));
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    return places;
+  }
+  const std::vector<Rank> component_of = graph_.component_of_each(demand.window);
+  std::set<Rank> components;
+  for (std::size_t i = 0; i < queue_.size() && places.size() < size; ++i) {
+    const Rank component = component_of[static_cast<std::size_t>(queue_[i].worker)];
+    // A part that is in the group already gets no place that a missing one needs.
+    const int missing = std::max(demand.parts - static_cast<int>(components.size()), 0);
+    const bool is_room = size - places.size() > static_cast<std::size_t>(missing);
+    if (components.insert(component).second || is_room) {
+      places.push_back(i);
+    }
+  }
+  return places;
+}
+
+Controller::Queue Controller::take(const std::vector<std::size_t>& places) {
+  Queue taken;
+  for (const std::size_t place : places) {
+    taken.push_back(std::exchange(queue_[place], {kAnyRank, 0}));
+  }
+  std::erase_if(queue_, [](const Ready& each) { return each.worker == kAnyRank; });
+  return taken;
+}
+
+Group Controller::group_of(Queue members, std::string_view reason) {
+  std::ranges::sort(members, {}, &Ready::worker);
+  Group group;
+  group.reason = reason;
+  for (const Ready& member : members) {
+    group.members.push_back(member.worker);
+    group.iterations.push_back(member.iteration);
+  }
+  group.weights = group_weights(rules_.weighting, rules_.alpha, group.iterations);
+  const std::int64_t newest = std::ranges::max(group.iterations);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    group.staleness.push_back(newest - group.iterations[i]);
+    if (rules_.weighting != Weighting::kConstant) {
+      group.iterations[i] = newest;
+      iteration_of_[static_cast<std::size_t>(group.members[i])] = newest;
+    }
+  }
+  return group;
+}
+
+void Controller::count(const Group& group) {
+  statistics_.groups += 1;
+  statistics_.members += static_cast<std::int64_t>(group.members.size());
+  statistics_.bridges += group.reason == kBridge ? 1 : 0;
+  for (const std::int64_t staleness : group.staleness) {
+    statistics_.staleness += staleness;
+    statistics_.largest_staleness = std::max(statistics_.largest_staleness, staleness);
+  }
+  graph_.add(group.members);
+  if (finished_.empty()) {
+    track_connection();  // after that the last group is about to connect everybody anyway
+  }
+}
+
+// The groups from the very first one on count as well: until all are connected it is all of them.
+void Controller::track_connection() {
+  const std::optional<std::int64_t> within = graph_.connected_within();
+  const std::int64_t length = ever_connected_ ? *within : graph_.groups();
+  longest_window_ = std::max(longest_window_, length);
+  ever_connected_ = ever_connected_ || within.has_value();
+  if (ever_connected_) {
+    statistics_.longest_window = longest_window_;
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,121 @@
+// Controller: ready signals in, groups out (Miao et al., SIGMOD 2021, partial reduce). Pure: no
+// Node, no clock; partial_reduce.cc carries its messages.
+//
+//   controller.ready(worker, iteration, now);   // or finished(), when there is no work left for it
+//   while (auto group = controller.next_group()) { ... tell its members ... }
+//
+// Its parts, by the paper's names: a queue of ready signals, first come, first served; the group
+// filter over the history of groups (sync_graph.h); the weight generator (weights.h).
+//
+// The filter keeps every worker connected with every other one through the groups of any `window`
+// in a row. A group leaves the window with every group that enters it, and may have been all that
+// held up to P parts of the cluster together: then the next group must have a member of each of
+// them. Who is ready waits until such a group can be had; it always can, as nobody computes
+// forever. At the beginning all models are equal, so only by the end of the first window must the
+// groups have connected everybody: until then the filter asks no more than that enough groups are
+// left to do it.
+//
+// Cost: per signal and per group one look at every worker, a microsecond for a thousand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "sync/partial_reduce/sync_graph.h"
+#include "sync/partial_reduce/weights.h"
+
+namespace motley {
+
+struct GroupRules {
+  int workers = 0;
+  int group = 2;            // P, the members of a group
+  std::int64_t window = 0;  // T, groups: enough to connect all workers, (N - 1) / (P - 1) or more
+  bool filter = true;
+  Weighting weighting = Weighting::kConstant;
+  double alpha = 1;
+};
+
+// Members average their models with these weights, and go on from these iterations.
+struct Group {
+  std::vector<Rank> members;             // in order of their ranks
+  std::vector<double> weights;           // one per member
+  std::vector<std::int64_t> staleness;   // iterations that each member was behind the newest
+  std::vector<std::int64_t> iterations;  // one per member
+  std::string_view reason;
+  bool last = false;  // of the run, and of all workers; no part of the statistics
+};
+
+// What the groups came to.
+struct GroupStatistics {
+  std::int64_t groups = 0;
+  std::int64_t members = 0;    // of all groups together
+  std::int64_t bridges = 0;    // groups that the filter made other than first come
+  std::int64_t staleness = 0;  // iterations behind the newest member, of all together
+  std::int64_t largest_staleness = 0;
+  std::int64_t largest_gap = 0;  // between the iterations of any two workers
+  // The largest number of groups in a row that it took to connect all workers; none: never.
+  std::optional<std::int64_t> longest_window;
+};
+
+class Controller {
+ public:
+  explicit Controller(const GroupRules& rules);
+
+  // The worker has done this iteration and waits for a group. It does not wait already.
+  void ready(Rank worker, std::int64_t iteration, Seconds now);
+  // It was its last iteration: the worker waits for the end of the run.
+  void finished(Rank worker, std::int64_t iteration, Seconds now);
+  bool is_waiting(Rank worker) const;
+
+  // A group that may leave now; nullopt: none before somebody else is ready. When nobody else can
+  // be, whoever waits may go, in a smaller group if need be; when all have finished, all of them
+  // are the last group.
+  std::optional<Group> next_group();
+
+  const GroupStatistics& statistics() const { return statistics_; }
+
+ private:
+  struct Ready {
+    Rank worker;
+    std::int64_t iteration;
+  };
+  using Queue = std::vector<Ready>;
+
+  // When a worker was ready for the last time, and how long after the time before.
+  struct Pulse {
+    Seconds last = 0;
+    Seconds period = 0;
+  };
+
+  void note(Rank worker, std::int64_t iteration, Seconds now);
+  bool somebody_computes() const;
+  // What the filter wants of the next group.
+  struct Demand {
+    int parts = 1;            // components of the sync-graph that it has members of
+    std::int64_t window = 0;  // of so many groups, the last ones
+    bool strict = false;      // or else it has to wait
+  };
+  Demand demand_of_filter() const;
+  bool is_worth_waiting(const Demand& demand) const;
+  std::vector<std::size_t> choose(std::size_t size, const Demand& demand) const;
+  Queue take(const std::vector<std::size_t>& places);
+  Group group_of(Queue members, std::string_view reason);
+  void count(const Group& group);
+  void track_connection();
+
+  const GroupRules rules_;
+  Queue queue_;                             // who waits for a group, in the order of their signals
+  Queue finished_;                          // who waits for the end
+  std::vector<std::int64_t> iteration_of_;  // by worker, as last heard
+  std::vector<Pulse> pulse_of_;             // by worker
+  Seconds now_ = 0;                         // when the last signal came
+  SyncGraph graph_;
+  bool ever_connected_ = false;
+  std::int64_t longest_window_ = 0;  // so far, whether it ended connected or not
+  GroupStatistics statistics_;
+};
+
+}  // namespace motley

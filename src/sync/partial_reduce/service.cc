@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "allocate/dispenser.h"
+#include "sync/partial_reduce/controller.h"
+#include "sync/partial_reduce/messages.h"
+#include "sync/partial_reduce/partial_reduce.h"
+
+namespace motley {
+namespace {
+
+GroupRules rules_of(const Job& job) {
+  const PartialReduceSpec& spec = job.strategy.partial_reduce;
+  GroupRules rules;
+  rules.workers = job.cluster.workers;
+  rules.group = spec.group;
+  rules.window = spec.window_among(rules.workers);
+  rules.filter = spec.filter;
+  rules.alpha = spec.alpha;
+  if (spec.weights == "dynamic") {
+    rules.weighting = spec.dynamic_rule == "ema" ? Weighting::kEma : Weighting::kDecay;
+  }
+  return rules;
+}
+
+// Carries the Controller's messages, and deals out the samples.
+class Service {
+ public:
+  explicit Service(const ServiceContext& context)
+      : context_(context),
+        controller_(rules_of(context.job)),
+        dispenser_(context.ledger, samples_after(context.ledger, 0, context.ledger.batch).count),
+        next_(static_cast<std::size_t>(context.node.size())) {}
+
+  ServiceResult run() {
+    while (!over_) {
+      const Message message = context_.node.receive({Channel::kPartialReduce});
+      const Seconds began = context_.node.now();
+      on_ready(message.from, ReadySignal::of(message.header));
+      while (const auto group = controller_.next_group()) {
+        release(*group);
+      }
+      seconds_ += context_.node.now() - began;
+    }
+    return result();
+  }
+
+ private:
+  // A worker gets its next samples when it comes, not when its group leaves: so nobody who is in a
+  // group turns out to have nothing left to do.
+  void on_ready(Rank worker, const ReadySignal& signal) {
+    const bool is_sound = worker >= 0 && worker < context_.node.size() &&
+                          !controller_.is_waiting(worker) && signal.samples >= 0 && signal.want > 0;
+    if (!is_sound) {
+      throw std::runtime_error(
+          fmt::format("worker {} sent a ready signal that makes no sense", worker));
+    }
+    if (context_.stop_requested()) {
+      dispenser_.close();
+    }
+    used_ += signal.samples;
+    StepSamples& next = next_[static_cast<std::size_t>(worker)];
+    next = dispenser_.next(signal.want);
+    if (next.count > 0) {
+      controller_.ready(worker, signal.iteration, context_.node.now());
+    } else {
+      controller_.finished(worker, signal.iteration, context_.node.now());
+    }
+  }
+
+  void release(const Group& group) {
+    over_ = group.last;
+    GroupNews news;
+    news.members = group.members;
+    news.used = used_;
+    news.snapshot = !over_ && evaluation_due();
+    for (std::size_t i = 0; i < group.members.size(); ++i) {
+      news.weight = group.weights[i];
+      news.iteration = group.iterations[i];
+      news.next = next_[static_cast<std::size_t>(group.members[i])];
+      context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
+      news.snapshot = false;  // one of them is enough: after the average they hold the same model
+    }
+  }
+
+  // Every `eval_every` steps of samples the next group's model is judged.
+  bool evaluation_due() {
+    const std::int64_t every = context_.job.train.eval_every * context_.job.train.batch;
+    const bool due = every > 0 && used_ / every > evaluated_ / every;
+    evaluated_ = due ? used_ : evaluated_;
+    return due;
+  }
+
+  ServiceResult result() const {
+    const GroupStatistics& groups = controller_.statistics();
+    const auto per = [](std::int64_t sum, std::int64_t count) {
+      return count > 0 ? static_cast<double>(sum) / static_cast<double>(count) : 0.0;
+    };
+    ServiceResult result;
+    result.max_iteration_gap = groups.largest_gap;
+    result.figures = {
+        {"groups", groups.groups},
+        {"mean_group_size", per(groups.members, groups.groups)},
+        {"mean_staleness", per(groups.staleness, groups.members)},
+        {"largest_staleness", groups.largest_staleness},
+        {"bridging_groups", groups.bridges},
+        {"longest_window", {}},
+        {"controller_seconds", seconds_},
+    };
+    if (groups.longest_window) {
+      result.figures[5].value = *groups.longest_window;
+    }
+    return result;
+  }
+
+  const ServiceContext context_;
+  Controller controller_;
+  Dispenser dispenser_;
+  std::vector<StepSamples> next_;  // that each worker computes after its group
+  std::int64_t used_ = 0;          // samples, by all workers
+  std::int64_t evaluated_ = 0;     // samples used when a model was last to be judged
+  Seconds seconds_ = 0;            // spent on signals, as opposed to waiting for them
+  bool over_ = false;
+};
+
+}  // namespace
+
+ServiceResult serve_partial_reduce(const ServiceContext& context) { return Service(context).run(); }
+
+}  // namespace motley

@@ -1,0 +1,53 @@
+// SyncGraph: which workers averaged with each other lately, directly or through others.
+//
+// Its vertices are the workers; every group joins its members (Miao et al., SIGMOD 2021: the
+// sync-graph). What matters is how old the joins are, so the graph keeps a spanning forest of the
+// most recent ones and no other: a join that closes a circle replaces the oldest one of it. From
+// that forest the components of the last so many groups can be read off for any number of groups.
+//
+// Cost: a join walks up the forest, some dozens of workers among a thousand; the questions look at
+// every worker once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace motley {
+
+class SyncGraph {
+ public:
+  explicit SyncGraph(int workers);
+
+  // The next group: each rank at most once.
+  void add(std::span<const Rank> group);
+
+  std::int64_t groups() const { return groups_; }
+  // How many of the last groups it takes to connect all workers; nullopt: all groups together do
+  // not.
+  std::optional<std::int64_t> connected_within() const;
+  // How many components there are when only the last `window` groups count.
+  int components(std::int64_t window) const;
+  // The component of every worker, named by one of its members.
+  std::vector<Rank> component_of_each(std::int64_t window) const;
+
+ private:
+  // A worker's join with its parent in the forest.
+  struct Join {
+    Rank parent;
+    std::int64_t group;  // the number of the group that joined them; kNever: it is a root
+  };
+  static constexpr std::int64_t kNever = -1;
+
+  Join& of(Rank worker) { return joins_[static_cast<std::size_t>(worker)]; }
+  void join(Rank a, Rank b, std::int64_t group);
+  void make_root(Rank worker);
+
+  std::vector<Join> joins_;  // by worker
+  std::int64_t groups_ = 0;
+};
+
+}  // namespace motley

@@ -1,0 +1,77 @@
+#include "sync/partial_reduce/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+std::vector<double> decay(double alpha, std::span<const std::int64_t> iterations) {
+  const std::int64_t newest = std::ranges::max(iterations);
+  std::vector<double> weights;
+  for (const std::int64_t iteration : iterations) {
+    weights.push_back(std::pow(alpha, static_cast<double>(newest - iteration)));
+  }
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& weight : weights) {
+    weight /= sum;
+  }
+  return weights;
+}
+
+// The part of an exponential moving average over `length` iterations that its first `count` ones
+// have: the sum of (1 - alpha) alpha^(length - r) / (1 - alpha^length) over r = 1 .. count.
+double part_of_first(std::int64_t count, std::int64_t length, double alpha) {
+  const auto n = static_cast<double>(count);
+  const auto all = static_cast<double>(length);
+  if (alpha == 1) {
+    return n / all;
+  }
+  return std::pow(alpha, all - n) * (1 - std::pow(alpha, n)) / (1 - std::pow(alpha, all));
+}
+
+std::vector<double> ema(double alpha, std::span<const std::int64_t> iterations) {
+  std::map<std::int64_t, std::int64_t> holders;  // of every iteration that a member has
+  for (const std::int64_t iteration : iterations) {
+    ++holders[iteration];
+  }
+  const std::int64_t oldest = holders.begin()->first;
+  const std::int64_t length = holders.rbegin()->first - oldest + 1;
+  std::map<std::int64_t, double> weight_at;
+  for (auto held = holders.begin(); held != holders.end(); ++held) {
+    // From this iteration to the next one that a member holds, shared by all who hold this one.
+    const auto next = std::next(held);
+    const std::int64_t end = next != holders.end() ? next->first - oldest : length;
+    const double part =
+        part_of_first(end, length, alpha) - part_of_first(held->first - oldest, length, alpha);
+    weight_at[held->first] = part / static_cast<double>(held->second);
+  }
+  std::vector<double> weights;
+  for (const std::int64_t iteration : iterations) {
+    weights.push_back(weight_at[iteration]);
+  }
+  return weights;
+}
+
+}  // namespace
+
+std::vector<double> group_weights(Weighting weighting, double alpha,
+                                  std::span<const std::int64_t> iterations) {
+  MOTLEY_CHECK(alpha > 0 && alpha <= 1, "alpha {}", alpha);
+  switch (weighting) {
+    case Weighting::kDecay:
+      return decay(alpha, iterations);
+    case Weighting::kEma:
+      return ema(alpha, iterations);
+    case Weighting::kConstant:
+      break;
+  }
+  return std::vector<double>(iterations.size(), 1.0 / static_cast<double>(iterations.size()));
+}
+
+}  // namespace motley

@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include "sync/collective.h"
+#include "sync/partial_reduce/messages.h"
+#include "sync/partial_reduce/partial_reduce.h"
+
+namespace motley {
+namespace {
+
+class PartialReduce final : public Strategy {
+ public:
+  // The first step is dealt out as every rank can work out for itself; later ones come with the
+  // groups.
+  explicit PartialReduce(const StrategyContext& context) : context_(context) {
+    const StepSamples first = context.ledger.step_after(0);
+    const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
+    samples_ = share_of(first, shares, context.node.rank());
+  }
+
+  std::optional<Work> begin() override {
+    if (over_) {
+      return std::nullopt;
+    }
+    context_.allocator.own_share();
+    Work work;
+    work.count = static_cast<std::size_t>(samples_.count);
+    if (!context_.replica.gradient().phantom()) {
+      work.samples = context_.ledger.samples(samples_);
+    }
+    return work;
+  }
+
+  Progress finish(const Computed& computed) override {
+    step(computed.samples);
+    const GroupNews group = wait_for_group(computed.samples);
+    average(group);
+    iteration_ = group.iteration + 1;
+    samples_ = group.next;
+    over_ = samples_.count == 0;
+
+    Progress progress;
+    progress.samples = group.used;
+    progress.snapshot = group.snapshot;
+    if (!context_.replica.gradient().phantom()) {
+      progress.loss_sum = computed.loss_sum;
+      progress.loss_samples = static_cast<std::int64_t>(computed.samples);
+    }
+    return progress;
+  }
+
+  Seconds waited() const override { return waited_; }
+
+ private:
+  // A worker's equal part of a batch moves the model by the mean of its gradient; more samples or
+  // fewer move it in proportion. So every sample weighs the same, whoever computes it, and the mean
+  // of all workers' steps is the step of the whole batch.
+  void step(std::size_t samples) {
+    if (samples > 0) {
+      const double scale = static_cast<double>(context_.node.size()) /
+                           static_cast<double>(context_.ledger.options().batch);
+      context_.node.busy(0, [&] { context_.replica.apply(scale); });
+    }
+  }
+
+  GroupNews wait_for_group(std::size_t samples) {
+    const Seconds began = context_.node.now();
+    // With fewer samples than workers some have no share of a common step; here they take one.
+    const std::size_t want = std::max<std::size_t>(context_.allocator.next_share(), 1);
+    const ReadySignal signal{iteration_, static_cast<std::int64_t>(samples),
+                             static_cast<std::int64_t>(want)};
+    context_.node.send(kCoordinator, Channel::kPartialReduce, signal.header());
+    const Message answer = context_.node.receive({Channel::kPartialReduce, kCoordinator});
+    auto news = GroupNews::of(answer.payload);
+    if (!news) {
+      throw Interrupted(kCoordinator, "the controller's message is damaged");
+    }
+    waited_ += context_.node.now() - began;
+    return std::move(*news);
+  }
+
+  void average(const GroupNews& group) {
+    Collective collective(context_.node, Channel::kPartialReduce, group.members);
+    const auto weight = static_cast<float>(group.weight);
+    collective.sum(context_.replica.parameters(), weight);
+    collective.sum(context_.replica.buffers(), weight);
+    waited_ += collective.waited();
+  }
+
+  StrategyContext context_;
+  StepSamples samples_;  // of the iteration under way
+  std::int64_t iteration_ = 0;
+  bool over_ = false;
+  Seconds waited_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_partial_reduce(const StrategyContext& context) {
+  return std::make_unique<PartialReduce>(context);
+}
+
+}  // namespace motley
