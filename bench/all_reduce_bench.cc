@@ -10,14 +10,11 @@
 // fastest blocks, which a busy machine disturbs least; the spread is the least and the greatest
 // ratio of one round. The result of every block is checked to the last bit.
 #include <fmt/format.h>
-#include <pthread.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -29,6 +26,7 @@
 #include "motley_contender.h"
 #include "pattern.h"
 #include "processes.h"
+#include "shared.h"
 #include "sizes.h"
 
 namespace motley::bench {
@@ -48,64 +46,17 @@ struct Options {
   std::string json_file;
 };
 
-// Memory that all processes of a measurement see.
+// What all processes of a measurement see.
 struct Shared {
-  pthread_barrier_t barrier;
   // Seconds per all-reduce: each process writes its own, the parent reads when all have ended.
   double seconds[kSizes.size()][kMaxRounds][kContenders][kMaxWorkers];
-};
-
-class SharedMemory {
- public:
-  explicit SharedMemory(int workers) {
-    void* memory =
-        mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      throw std::runtime_error("mmap failed");
-    }
-    shared_ = static_cast<Shared*>(memory);
-    pthread_barrierattr_t attributes;
-    pthread_barrierattr_init(&attributes);
-    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_barrier_init(&shared_->barrier, &attributes, static_cast<unsigned>(workers));
-  }
-  ~SharedMemory() { munmap(shared_, sizeof(Shared)); }
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
-  Shared& operator*() { return *shared_; }
-
- private:
-  Shared* shared_;
-};
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "motley-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("cannot make " + name);
-    }
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  std::string subdirectory(const std::string& name) const {
-    std::filesystem::create_directories(path_ / name);
-    return (path_ / name).string();
-  }
-
- private:
-  std::filesystem::path path_;
 };
 
 // One process of a measurement.
 class Worker {
  public:
-  Worker(int rank, int size, const TemporaryDirectory& rendezvous, Shared& shared, bool quick)
+  Worker(int rank, int size, const TemporaryDirectory& rendezvous, SharedMemory<Shared>& shared,
+         bool quick)
       : rank_(rank), size_(size), shared_(shared), quick_(quick) {
     contenders_.push_back(make_motley_contender(rank, size, rendezvous.subdirectory("motley")));
     contenders_.push_back(make_gloo_contender(rank, size, rendezvous.subdirectory("gloo")));
@@ -123,19 +74,19 @@ class Worker {
       for (int round = 0; round < rounds; ++round) {
         for (std::size_t turn = 0; turn < kContenders; ++turn) {
           const std::size_t c = round % 2 == 0 ? turn : kContenders - 1 - turn;
-          shared_.seconds[s][round][c][rank_] =
+          shared_->seconds[s][round][c][rank_] =
               time_block(*contenders_[c], values, kSizes[s].iterations);
         }
       }
     }
-    pthread_barrier_wait(&shared_.barrier);  // nobody hangs up while another still listens
+    shared_.wait_for_all();  // nobody hangs up while another still listens
   }
 
  private:
   // Seconds per all-reduce.
   double time_block(Contender& contender, std::span<float> values, int iterations) {
     fill_pattern(rank_, values);
-    pthread_barrier_wait(&shared_.barrier);
+    shared_.wait_for_all();
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < iterations; ++i) {
       contender.all_reduce(values);
@@ -151,7 +102,7 @@ class Worker {
 
   int rank_;
   int size_;
-  Shared& shared_;
+  SharedMemory<Shared>& shared_;
   bool quick_;
   std::vector<std::unique_ptr<Contender>> contenders_;
 };
@@ -196,10 +147,10 @@ Row row_of(const Shared& shared, std::size_t s, int workers, bool quick) {
 }
 
 std::vector<Row> measure(int workers, bool quick) {
-  SharedMemory shared(workers);
+  SharedMemory<Shared> shared(workers);
   TemporaryDirectory rendezvous;
   const bool well = run_processes(workers, kLimitSeconds, [&](int rank) {
-    Worker(rank, workers, rendezvous, *shared, quick).run();
+    Worker(rank, workers, rendezvous, shared, quick).run();
   });
   if (!well) {
     throw std::runtime_error(fmt::format("all-reduce with {} processes failed", workers));

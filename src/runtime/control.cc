@@ -82,6 +82,8 @@ void fields(auto&& each, auto& info) requires requires { info.snapshot; }
     info.note.train_loss = std::isnan(train_loss) ? std::nullopt : std::optional(train_loss);
   }
   each(info.note.last);
+  each(info.note.evaluate.number);
+  each(info.note.evaluate.parts);
   each(info.snapshot.parameters);
   each(info.snapshot.buffers);
 }

@@ -56,10 +56,6 @@ struct ProgressInfo {
   Seconds seconds = 0;
   Progress progress;
 };
-struct SnapshotInfo {
-  SnapshotNote note;
-  Snapshot snapshot;
-};
 struct DoneInfo {
   WorkerResult result;
   std::int64_t cluster_samples = 0;

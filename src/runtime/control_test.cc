@@ -7,7 +7,9 @@
 namespace motley {
 namespace {
 
-SnapshotInfo snapshot() { return {{1.5, 640, 0.25}, {{1.0F, -2.0F, 3.5F}, {0.125F}}}; }
+SnapshotInfo snapshot() {
+  return {{1.5, 640, 0.25, true, {3, 4}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}};
+}
 
 StartInfo start() {
   StartInfo info;

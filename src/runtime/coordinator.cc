@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "base/check.h"
 #include "cluster/quotas.h"
@@ -15,15 +17,17 @@
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
 #include "runtime/real_node.h"
+#include "runtime/snapshot_merger.h"
 #include "sync/loop.h"
 #include "sync/strategy.h"
 
 namespace motley {
 namespace {
 
-constexpr Seconds kTick = 0.02;        // between two looks at processes, signals and clocks
-constexpr Seconds kJoinDeadline = 60;  // for a process to start and connect
-constexpr Seconds kLeaveDeadline = 5;  // for a process to end once told to
+constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
+constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
+constexpr Seconds kJoinDeadline = 60;                // for a process to start and connect
+constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
 constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
@@ -70,6 +74,7 @@ class Coordinator {
     watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
     introduce_workers();
     watch_until([&] { return all([](const auto& w) { return w.ready; }); });
+    serving_ = true;
     node.spawn("service", [&](Node& service_node) { provide_service(service_node); });
     tell_all(Control::kGo);
     began_ = node_.now();
@@ -91,6 +96,7 @@ class Coordinator {
     } catch (const std::exception& error) {
       throw RunFailed(error.what());
     }
+    serving_ = false;
   }
 
   void start_workers() {
@@ -154,10 +160,18 @@ class Coordinator {
     }
   }
 
+  // A service has the sockets to itself, and its messages wake nobody else: the watch looks in now
+  // and then. Two threads that wait for messages would wake each other with every one of them.
   std::optional<Message> next_message() {
     Rank lost = kAnyRank;
     try {
-      return node_.receive_until({Channel::kControl}, node_.now() + kTick);
+      const bool beside_service = serving_;
+      auto message =
+          node_.receive_until({Channel::kControl}, node_.now() + (beside_service ? 0 : kTick));
+      if (!message && beside_service) {
+        std::this_thread::sleep_for(kNap);
+      }
+      return message;
     } catch (const Interrupted& interrupted) {
       lost = interrupted.peer();
       if (lost == kAnyRank) {
@@ -228,8 +242,8 @@ class Coordinator {
     }
     if (info->note.last) {
       last_snapshot_ = std::move(info);  // behind all others, which may still be on their way
-    } else {
-      judge(std::move(*info));
+    } else if (auto whole = merger_.add(std::move(*info))) {
+      judge(std::move(*whole));
     }
     return true;
   }
@@ -378,10 +392,12 @@ class Coordinator {
   std::optional<Seconds> began_;  // when the workers were let go
   Seconds looked_ = 0;            // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
+  SnapshotMerger merger_;
   Snapshot model_;
   std::optional<SnapshotInfo> last_snapshot_;  // of the run
   ServiceResult service_;                      // of the service's thread, until that has ended
   std::optional<std::string> stopped_;
+  std::atomic<bool> serving_ = false;   // the method's service is at work
   std::atomic<bool> stopping_ = false;  // the same, for the service
   std::optional<Cause> cause_;
   bool introduced_ = false;  // workers can be reached

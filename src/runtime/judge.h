@@ -17,6 +17,12 @@ struct SnapshotNote {
   std::int64_t samples = 0;
   std::optional<double> train_loss;  // mean over the samples since the snapshot before
   bool last = false;                 // the model that the run leaves
+  Evaluate evaluate;                 // what it is a part of
+};
+
+struct SnapshotInfo {
+  SnapshotNote note;
+  Snapshot snapshot;
 };
 
 // Mean training loss between two snapshots, gathered where the snapshots are taken.

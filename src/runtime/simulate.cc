@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "runtime/judge.h"
+#include "runtime/snapshot_merger.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 
@@ -60,7 +61,10 @@ class Simulation {
     }
 
     void on_snapshot(Seconds seconds, const Progress& progress, Replica& its_replica) override {
-      sim.judge({seconds, progress.samples, loss.take()}, its_replica);
+      const SnapshotNote note{seconds, progress.samples, loss.take(), false, *progress.evaluate};
+      if (const auto whole = sim.merger_.add({note, snapshot_of(its_replica)})) {
+        sim.judge(*whole);
+      }
     }
 
     Simulation& sim;
@@ -85,8 +89,8 @@ class Simulation {
     }
   }
 
-  void judge(const SnapshotNote& note, Replica& replica) {
-    if (auto metric = judge_.judge(note, snapshot_of(replica))) {
+  void judge(const SnapshotInfo& info) {
+    if (auto metric = judge_.judge(info.note, info.snapshot)) {
       monitor_.on_metric(*metric);
     }
     if (judge_.target_reached() && !stopped_) {
@@ -107,8 +111,8 @@ class Simulation {
     Worker& first = *workers_.front();
     outcome.allocation = summary_of(first.result.allocation);
     outcome.service = service_;
-    judge({outcome.seconds, outcome.samples, first.loss.take()}, *first.replica);
     outcome.model = snapshot_of(*first.replica);
+    judge({{outcome.seconds, outcome.samples, first.loss.take(), true, {}}, outcome.model});
     return outcome;
   }
 
@@ -116,6 +120,7 @@ class Simulation {
   Task& task_;
   RunMonitor& monitor_;
   Judge judge_;
+  SnapshotMerger merger_;
   const LedgerOptions ledger_options_;
   SimCluster cluster_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -119,7 +119,7 @@ class Worker final : public FabricSink, public Observer {
     done.paced_steps = node_.pace().steps;
     done.missed_steps = node_.pace().missed;
     if (options_.rank == 0) {
-      send_snapshot({done.result.times.seconds, last_.samples, loss_.take(), true}, *replica);
+      send_snapshot({done.result.times.seconds, last_.samples, loss_.take(), true, {}}, *replica);
     } else {
       done.result.allocation.history.clear();  // one worker's is enough
     }
@@ -138,7 +138,7 @@ class Worker final : public FabricSink, public Observer {
   }
 
   void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
-    send_snapshot({now, progress.samples, loss_.take()}, replica);
+    send_snapshot({now, progress.samples, loss_.take(), false, *progress.evaluate}, replica);
   }
 
   void send_snapshot(const SnapshotNote& note, Replica& replica) {

@@ -41,7 +41,9 @@ class AllReduce final : public Strategy {
     context_.node.busy(0, [&] { context_.replica.apply(1.0 / static_cast<double>(step_.count)); });
 
     Progress progress;
-    progress.snapshot = evaluation_due();
+    if (evaluation_due()) {
+      progress.evaluate = Evaluate{};
+    }
     used_ += step_.count;
     progress.samples = used_;
     if (!phantom()) {

@@ -36,7 +36,7 @@ WorkerResult train(Node& node, const Part& part) {
     times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
     node.busy(0, [&] {
       part.observer.on_step(times.seconds, progress, result);
-      if (progress.snapshot) {
+      if (progress.evaluate) {
         part.observer.on_snapshot(times.seconds, progress, part.replica);
       }
     });

@@ -31,12 +31,18 @@ struct Computed {
   std::size_t samples = 0;
 };
 
+// A model to be evaluated: the mean of what so many workers hold, each when it comes to it.
+struct Evaluate {
+  std::int64_t number = 0;  // of the evaluation, so that parts of two are not mixed
+  int parts = 1;
+};
+
 // Where the whole cluster stands, as far as this worker knows, after its step.
 struct Progress {
   std::int64_t samples = 0;  // used so far by all workers together
   double loss_sum = 0;       // of the samples that this step reports (see loss_samples)
   std::int64_t loss_samples = 0;
-  bool snapshot = false;  // this worker's model is to be evaluated now
+  std::optional<Evaluate> evaluate;  // this worker's model is to be evaluated as it is now
 };
 
 class Strategy {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -42,8 +41,11 @@ void Controller::finished(Rank worker, std::int64_t iteration, Seconds now) {
 void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
   MOTLEY_CHECK(!is_waiting(worker), "worker {} is ready twice", worker);
   iteration_of_[static_cast<std::size_t>(worker)] = iteration;
-  const auto [least, most] = std::ranges::minmax(iteration_of_);
-  statistics_.largest_gap = std::max(statistics_.largest_gap, most - least);
+  if (iteration > newest_) {  // or else no gap has grown
+    newest_ = iteration;
+    const std::int64_t gap = newest_ - std::ranges::min(iteration_of_);
+    statistics_.largest_gap = std::max(statistics_.largest_gap, gap);
+  }
   now_ = now;
   Pulse& pulse = pulse_of_[static_cast<std::size_t>(worker)];
   pulse.period = now - std::exchange(pulse.last, now);
@@ -95,51 +97,53 @@ Controller::Demand Controller::demand_of_filter() const {
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
   const std::int64_t parts = graph_.components(rules_.window - 1) - allowed + 1;
   if (parts > 1) {
-    return {static_cast<int>(std::min<std::int64_t>(parts, rules_.group)), rules_.window - 1, true};
+    return {.parts = static_cast<int>(std::min<std::int64_t>(parts, rules_.group)),
+            .component_of = graph_.component_of_each(rules_.window - 1),
+            .strict = true};
   }
   const std::int64_t half = rules_.window / 2;
-  const bool is_due = graph_.groups() >= half && graph_.components(half) > 1;
-  return is_due ? Demand{2, half, false} : Demand{};
+  if (graph_.groups() < half || graph_.components(half) == 1) {
+    return {};
+  }
+  return {.parts = 2, .component_of = graph_.component_of_each(half), .strict = false};
 }
 
-// Half a window early nobody has to wait for long: it is worth it when another part of the cluster
-// is about to be ready, which the first in the queue can tell from when each last was.
+// Half a window early, those who are fewer wait for the others, and not for long: only when one of
+// them is about to be ready, which can be told from when each last was.
 bool Controller::is_worth_waiting(const Demand& demand) const {
   if (demand.strict) {
     return true;
   }
   constexpr double kLongestWait = 0.25;  // of the first one's own period
-  const std::vector<Rank> component_of = graph_.component_of_each(demand.window);
-  const auto first = static_cast<std::size_t>(queue_.front().worker);
-  for (std::size_t other = 0; other < component_of.size(); ++other) {
-    const Pulse& pulse = pulse_of_[other];
+  const Rank first = queue_.front().worker;
+  const Rank own = demand.component_of[static_cast<std::size_t>(first)];
+  const Seconds patience = kLongestWait * pulse_of_[static_cast<std::size_t>(first)].period;
+  bool somebody_comes = false;
+  std::vector<int> size_of(demand.component_of.size(), 0);  // by a component's name
+  for (std::size_t worker = 0; worker < demand.component_of.size(); ++worker) {
+    const Rank component = demand.component_of[worker];
+    ++size_of[static_cast<std::size_t>(component)];
     // Who is late by a second is not likely to come sooner than in another.
-    const Seconds wait = std::abs(pulse.last + pulse.period - now_);
-    if (component_of[other] != component_of[first] &&
-        wait <= kLongestWait * pulse_of_[first].period) {
-      return true;
-    }
+    const Seconds wait = std::abs(pulse_of_[worker].last + pulse_of_[worker].period - now_);
+    somebody_comes = somebody_comes || (component != own && wait <= patience);
   }
-  return false;
+  const int own_size = std::exchange(size_of[static_cast<std::size_t>(own)], 0);
+  return somebody_comes && own_size <= std::ranges::max(size_of);
 }
 
 // Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
 // places when those who wait cannot make up such a group.
 std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) const {
   std::vector<std::size_t> places;
-  if (demand.parts == 1) {
-    places.resize(std::min(size, queue_.size()));
-    std::iota(places.begin(), places.end(), std::size_t{0});
-    return places;
-  }
-  const std::vector<Rank> component_of = graph_.component_of_each(demand.window);
   std::set<Rank> components;
   for (std::size_t i = 0; i < queue_.size() && places.size() < size; ++i) {
-    const Rank component = component_of[static_cast<std::size_t>(queue_[i].worker)];
     // A part that is in the group already gets no place that a missing one needs.
     const int missing = std::max(demand.parts - static_cast<int>(components.size()), 0);
     const bool is_room = size - places.size() > static_cast<std::size_t>(missing);
-    if (components.insert(component).second || is_room) {
+    const bool is_missing =
+        demand.parts > 1 &&
+        components.insert(demand.component_of[static_cast<std::size_t>(queue_[i].worker)]).second;
+    if (is_missing || is_room) {
       places.push_back(i);
     }
   }

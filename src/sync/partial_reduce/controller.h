@@ -94,9 +94,9 @@ class Controller {
   bool somebody_computes() const;
   // What the filter wants of the next group.
   struct Demand {
-    int parts = 1;            // components of the sync-graph that it has members of
-    std::int64_t window = 0;  // of so many groups, the last ones
-    bool strict = false;      // or else it has to wait
+    int parts = 0;                   // components of the sync-graph that it has members of
+    std::vector<Rank> component_of;  // by worker; none when no parts are wanted
+    bool strict = false;             // or else it has to wait
   };
   Demand demand_of_filter() const;
   bool is_worth_waiting(const Demand& demand) const;
@@ -110,6 +110,7 @@ class Controller {
   Queue queue_;                             // who waits for a group, in the order of their signals
   Queue finished_;                          // who waits for the end
   std::vector<std::int64_t> iteration_of_;  // by worker, as last heard
+  std::int64_t newest_ = 0;                 // of them
   std::vector<Pulse> pulse_of_;             // by worker
   Seconds now_ = 0;                         // when the last signal came
   SyncGraph graph_;

@@ -30,11 +30,11 @@ struct ReadySignal {
 // One member's group.
 struct GroupNews {
   std::vector<Rank> members;
-  double weight = 0;           // of this member's model
-  std::int64_t iteration = 0;  // that this member has done now
-  StepSamples next;            // what it computes next; no samples: the run is over
-  std::int64_t used = 0;       // samples, by all workers so far
-  bool snapshot = false;       // the group's model is to be evaluated, and this member sends it
+  double weight = 0;            // of this member's model
+  std::int64_t iteration = 0;   // that this member has done now
+  StepSamples next;             // what it computes next; no samples: the run is over
+  std::int64_t used = 0;        // samples, by all workers so far
+  std::int64_t evaluation = 0;  // that this member's model is a part of; 0: none
 
   Payload payload() const {
     ByteWriter bytes;
@@ -45,7 +45,7 @@ struct GroupNews {
     bytes.put(next.begin);
     bytes.put(next.count);
     bytes.put(used);
-    bytes.put(snapshot);
+    bytes.put(evaluation);
     return Payload::copy_of(std::span(bytes.bytes()));
   }
 
@@ -60,7 +60,7 @@ struct GroupNews {
     news.next.begin = bytes.get<std::int64_t>();
     news.next.count = bytes.get<std::int64_t>();
     news.used = bytes.get<std::int64_t>();
-    news.snapshot = bytes.get<bool>();
+    news.evaluation = bytes.get<std::int64_t>();
     return bytes.complete() ? std::optional(std::move(news)) : std::nullopt;
   }
 };

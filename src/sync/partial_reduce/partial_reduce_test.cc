@@ -416,7 +416,7 @@ TEST(PartialReduce, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
   for (std::size_t i = 0; i + 1 < monitor.metrics.size(); ++i) {
     const std::int64_t due = 500 * static_cast<std::int64_t>(i + 1);
     EXPECT_GE(monitor.metrics[i].samples, due);
-    EXPECT_LT(monitor.metrics[i].samples, due + 100);  // the next group's
+    EXPECT_LT(monitor.metrics[i].samples, due + 350);  // when the slow one has met a group
   }
 }
 
@@ -518,13 +518,13 @@ TEST(GroupNews, DamagedBytesAreNone) {
   GroupNews news;
   news.members = {3, 5};
   news.weight = 0.25;
-  news.snapshot = true;
+  news.evaluation = 7;
   const Payload payload = news.payload();
   const auto back = GroupNews::of(payload);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, news.members);
   EXPECT_EQ(back->weight, 0.25);
-  EXPECT_TRUE(back->snapshot);
+  EXPECT_EQ(back->evaluation, 7);
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_FALSE(GroupNews::of(Payload::copy_of(payload.bytes().first(size))));
   }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <set>
 #include <stdexcept>
 
 #include "allocate/dispenser.h"
+#include "sync/collective.h"
 #include "sync/partial_reduce/controller.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
@@ -74,22 +76,31 @@ class Service {
     GroupNews news;
     news.members = group.members;
     news.used = used_;
-    news.snapshot = !over_ && evaluation_due();
+    begin_evaluation_when_due();
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       news.weight = group.weights[i];
       news.iteration = group.iterations[i];
       news.next = next_[static_cast<std::size_t>(group.members[i])];
+      news.evaluation = over_ ? 0 : take_part_in_evaluation(group.members[i]);
       context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
-      news.snapshot = false;  // one of them is enough: after the average they hold the same model
     }
   }
 
-  // Every `eval_every` steps of samples the next group's model is judged.
-  bool evaluation_due() {
+  // What is judged every `eval_every` steps of samples is the mean of all models, which is what the
+  // run would leave if it ended there. Each worker sends its own after its next group; only when
+  // all were asked the next evaluation may begin.
+  void begin_evaluation_when_due() {
     const std::int64_t every = context_.job.train.eval_every * context_.job.train.batch;
-    const bool due = every > 0 && used_ / every > evaluated_ / every;
-    evaluated_ = due ? used_ : evaluated_;
-    return due;
+    if (every > 0 && used_ / every > evaluated_ / every && to_ask_.empty()) {
+      evaluated_ = used_;
+      ++evaluation_;
+      const auto ranks = all_ranks(context_.node.size());
+      to_ask_.insert(ranks.begin(), ranks.end());
+    }
+  }
+
+  std::int64_t take_part_in_evaluation(Rank worker) {
+    return to_ask_.erase(worker) > 0 ? evaluation_ : 0;
   }
 
   ServiceResult result() const {
@@ -119,7 +130,9 @@ class Service {
   Dispenser dispenser_;
   std::vector<StepSamples> next_;  // that each worker computes after its group
   std::int64_t used_ = 0;          // samples, by all workers
-  std::int64_t evaluated_ = 0;     // samples used when a model was last to be judged
+  std::int64_t evaluation_ = 0;    // the number of the last one
+  std::int64_t evaluated_ = 0;     // samples used when it began
+  std::set<Rank> to_ask_;          // for their part in it
   Seconds seconds_ = 0;            // spent on signals, as opposed to waiting for them
   bool over_ = false;
 };

@@ -1,34 +1,9 @@
 #include "sync/partial_reduce/sync_graph.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace motley {
-namespace {
-
-// Sets of workers that grow together.
-class UnionFind {
- public:
-  explicit UnionFind(std::size_t size) : leader_(size) {
-    std::iota(leader_.begin(), leader_.end(), 0);
-  }
-  Rank find(Rank worker) {
-    while (leader(worker) != worker) {
-      leader(worker) = leader(leader(worker));  // halves the way for the next one
-      worker = leader(worker);
-    }
-    return worker;
-  }
-  void unite(Rank a, Rank b) { leader(find(a)) = find(b); }
-
- private:
-  Rank& leader(Rank worker) { return leader_[static_cast<std::size_t>(worker)]; }
-
-  std::vector<Rank> leader_;
-};
-
-}  // namespace
-
 SyncGraph::SyncGraph(int workers) : joins_(static_cast<std::size_t>(workers), {0, kNever}) {}
 
 void SyncGraph::add(std::span<const Rank> group) {
@@ -78,23 +53,28 @@ std::optional<std::int64_t> SyncGraph::connected_within() const {
 }
 
 int SyncGraph::components(std::int64_t window) const {
-  const std::int64_t since = std::max<std::int64_t>(groups_ - window, 0);
+  const std::int64_t since = first_of(window);
   const auto joined =
-      std::ranges::count_if(joins_, [&](const Join& j) { return j.group >= since; });
+      std::ranges::count_if(joins_, [&](const Join& join) { return join.group >= since; });
   return static_cast<int>(joins_.size()) - static_cast<int>(joined);
 }
 
 std::vector<Rank> SyncGraph::component_of_each(std::int64_t window) const {
-  const std::int64_t since = std::max<std::int64_t>(groups_ - window, 0);
-  UnionFind sets(joins_.size());
+  constexpr Rank kUnknown = -1;
+  const std::int64_t since = first_of(window);
+  std::vector<Rank> component(joins_.size(), kUnknown);
+  std::vector<std::size_t> way;  // up to a worker whose component is known, or to the top of one
   for (std::size_t worker = 0; worker < joins_.size(); ++worker) {
-    if (joins_[worker].group >= since) {
-      sets.unite(static_cast<Rank>(worker), joins_[worker].parent);
+    std::size_t top = worker;
+    for (; component[top] == kUnknown && joins_[top].group >= since;
+         top = static_cast<std::size_t>(joins_[top].parent)) {
+      way.push_back(top);
     }
-  }
-  std::vector<Rank> component(joins_.size());
-  for (std::size_t worker = 0; worker < joins_.size(); ++worker) {
-    component[worker] = sets.find(static_cast<Rank>(worker));
+    const Rank name = component[top] == kUnknown ? static_cast<Rank>(top) : component[top];
+    component[top] = name;
+    for (; !way.empty(); way.pop_back()) {
+      component[way.back()] = name;
+    }
   }
   return component;
 }

@@ -9,6 +9,7 @@
 // every worker once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -42,6 +43,10 @@ class SyncGraph {
   };
   static constexpr std::int64_t kNever = -1;
 
+  // The number of the first of the last `window` groups.
+  std::int64_t first_of(std::int64_t window) const {
+    return std::max<std::int64_t>(groups_ - window, 0);
+  }
   Join& of(Rank worker) { return joins_[static_cast<std::size_t>(worker)]; }
   void join(Rank a, Rank b, std::int64_t group);
   void make_root(Rank worker);

@@ -40,7 +40,9 @@ class PartialReduce final : public Strategy {
 
     Progress progress;
     progress.samples = group.used;
-    progress.snapshot = group.snapshot;
+    if (group.evaluation > 0) {
+      progress.evaluate = Evaluate{group.evaluation, context_.node.size()};
+    }
     if (!context_.replica.gradient().phantom()) {
       progress.loss_sum = computed.loss_sum;
       progress.loss_samples = static_cast<std::int64_t>(computed.samples);

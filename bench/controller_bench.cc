@@ -1,0 +1,246 @@
+// What the controller of partial reduce costs.
+//
+//   controller_bench [--quick] [--json FILE]
+//
+// Decisions: ready signals per second that the Controller alone turns into groups, among 1,024
+// workers of unlike speeds. The figure is the median of a few runs.
+//
+// A real step: two worker processes take steps without computing, by turns with all_reduce and with
+// partial_reduce in groups of both of them, beside a coordinator process. They exchange the same
+// model, so what a step of partial_reduce takes longer is what the signal, the decision and the
+// answer add to it. The figure is the difference of the medians of many short blocks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <queue>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/random.h"
+#include "bench_node.h"
+#include "processes.h"
+#include "shared.h"
+#include "sync/loop.h"
+#include "sync/partial_reduce/controller.h"
+
+namespace motley::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// --- decisions
+
+constexpr int kCrowd = 1024;
+constexpr int kSignals = 1'000'000;
+
+// Workers that are ready again some time after their group has left, a quarter of them slow ones.
+double signals_per_second(int group, int signals) {
+  GroupRules rules;
+  rules.workers = kCrowd;
+  rules.group = group;
+  rules.window = 10 * kCrowd / group;
+  Controller controller(rules);
+  Random random(1);
+  using Moment = std::pair<Seconds, Rank>;
+  std::priority_queue<Moment, std::vector<Moment>, std::greater<>> coming;
+  const auto compute = [&](Rank rank, Seconds now) {
+    const double pace = rank % 4 == 0 ? 3.0 : 1.0;
+    coming.emplace(now + pace * (1 + 0.1 * random.uniform()), rank);
+  };
+  for (Rank rank = 0; rank < kCrowd; ++rank) {
+    compute(rank, 0);
+  }
+  const auto begin = Clock::now();
+  for (int i = 0; i < signals; ++i) {
+    const auto [now, rank] = coming.top();
+    coming.pop();
+    controller.ready(rank, i / kCrowd, now);
+    while (const auto formed = controller.next_group()) {
+      for (const Rank member : formed->members) {
+        compute(member, now);
+      }
+    }
+  }
+  return signals / seconds_since(begin);
+}
+
+// --- a real step
+
+constexpr int kWorkers = 2;
+constexpr std::int64_t kSteps = 300;  // of a block
+constexpr int kMaxRounds = 60;
+constexpr std::size_t kFloats = 4'000;  // one small message
+constexpr unsigned kLimitSeconds = 300;
+constexpr const char* kMethods[] = {"all_reduce", "partial_reduce"};
+
+// Numbers to exchange; nothing to compute.
+class Numbers final : public Replica {
+ public:
+  Block parameters() override { return {numbers_.data(), kFloats}; }
+  Block gradient() override { return {numbers_.data(), kFloats + kTail}; }
+  Block buffers() override { return {}; }
+  double compute(std::span<const SampleIndex>) override { return 0; }
+  void apply(double) override {}
+
+ private:
+  std::vector<float> numbers_ = std::vector<float>(kFloats + kTail, 1.0F);
+};
+
+class Nobody final : public Observer {
+ public:
+  void on_step(Seconds, const Progress&, const WorkerResult&) override {}
+  void on_snapshot(Seconds, const Progress&, Replica&) override {}
+};
+
+struct Blocks {
+  double seconds[2][kMaxRounds][kWorkers];  // of a step
+};
+
+Job block_job(const char* method) {
+  Job job;
+  job.strategy.sync = method;
+  job.strategy.partial_reduce.group = kWorkers;
+  job.train.batch = kWorkers;
+  job.train.steps = kSteps;
+  job.train.eval_every = 0;
+  job.cluster.workers = kWorkers;
+  job.cluster.speeds.assign(kWorkers, 1.0);
+  return job;
+}
+
+// The coordinator watches over its workers all the time, as runtime/coordinator.cc does; its
+// method's service runs beside that.
+void coordinate(Node& node, const Job& job, std::atomic<bool>& over) {
+  node.spawn("service", [&](Node& service) {
+    serve(service, job, 1'000, [] { return false; });
+    over = true;
+    service.send(kCoordinator, Channel::kControl, {});
+  });
+  while (!over) {
+    node.receive_until({Channel::kControl}, node.now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+}
+
+void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks>& shared,
+               int rounds) {
+  BenchNode own(rank, kWorkers, BenchNode::Coordinator::kPresent, meeting.subdirectory("motley"));
+  Numbers replica;
+  Nobody nobody;
+  for (int round = 0; round < rounds; ++round) {
+    for (int turn = 0; turn < 2; ++turn) {
+      const int method = (round + turn) % 2;
+      const Job job = block_job(kMethods[method]);
+      shared.wait_for_all();
+      if (rank == kCoordinator) {
+        std::atomic<bool> over = false;
+        own.node().run([&](Node& node) { coordinate(node, job, over); });
+      } else {
+        const auto result = train(own.node(), {job, 1'000, replica, nobody, [] { return false; }});
+        shared->seconds[method][round][rank] = result.times.seconds / kSteps;
+      }
+    }
+  }
+  shared.wait_for_all();  // nobody hangs up while another still listens
+}
+
+struct Step {
+  double all_reduce_us;
+  double partial_reduce_us;
+};
+
+Step measure_step(int rounds) {
+  SharedMemory<Blocks> shared(kWorkers + 1);
+  const TemporaryDirectory meeting;
+  const bool well = run_processes(kWorkers + 1, kLimitSeconds, [&](int process) {
+    take_part(process == kWorkers ? kCoordinator : process, meeting, shared, rounds);
+  });
+  if (!well) {
+    throw std::runtime_error("the steps with processes failed");
+  }
+  std::vector<double> micros[2];
+  for (int method = 0; method < 2; ++method) {
+    for (int round = 0; round < rounds; ++round) {
+      const double* of_workers = shared->seconds[method][round];
+      micros[method].push_back(1e6 * *std::max_element(of_workers, of_workers + kWorkers));
+    }
+  }
+  return {median(micros[0]), median(micros[1])};
+}
+
+int measure(bool quick, const std::string& json_file) {
+  const Step step = measure_step(quick ? 15 : kMaxRounds);
+  fmt::print(
+      "step of {} workers: all_reduce {:.1f} us, partial_reduce {:.1f} us: added {:.1f} us\n",
+      kWorkers, step.all_reduce_us, step.partial_reduce_us,
+      step.partial_reduce_us - step.all_reduce_us);
+  auto rows = nlohmann::ordered_json::array();
+  rows.push_back({{"bench", "controller_step"},
+                  {"workers", kWorkers},
+                  {"all_reduce_us", step.all_reduce_us},
+                  {"partial_reduce_us", step.partial_reduce_us},
+                  {"added_us", step.partial_reduce_us - step.all_reduce_us}});
+  for (const int group : {2, 8}) {
+    std::vector<double> rates;
+    for (int i = 0; i < 5; ++i) {
+      rates.push_back(signals_per_second(group, quick ? kSignals / 10 : kSignals));
+    }
+    fmt::print("controller, {} workers, groups of {}: {:.0f} ready signals/s\n", kCrowd, group,
+               median(rates));
+    rows.push_back({{"bench", "controller"},
+                    {"workers", kCrowd},
+                    {"group", group},
+                    {"signals_per_second", median(rates)}});
+  }
+  if (!json_file.empty()) {
+    std::ofstream out(json_file);
+    out << rows.dump(1) << "\n";
+    if (!out.flush()) {
+      throw std::runtime_error("cannot write " + json_file);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  bool quick = false;
+  std::string json_file;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view flag = argv[i];
+    if (flag == "--quick") {
+      quick = true;
+    } else if (flag == "--json" && i + 1 < argc) {
+      json_file = argv[++i];
+    } else {
+      fmt::print(stderr, "usage: controller_bench [--quick] [--json FILE]\n");
+      return 2;
+    }
+  }
+  return measure(quick, json_file);
+}
+
+}  // namespace motley::bench
+
+int main(int argc, char** argv) {
+  try {
+    return motley::bench::run(argc, argv);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "controller_bench: {}\n", e.what());
+    return 1;
+  }
+}
