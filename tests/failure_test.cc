@@ -34,11 +34,18 @@ unit = 1e-4
 heartbeat = 2.0
 )";
 
+// Two workers wait for a third one nearly all the time, which is much slower.
+constexpr const char* kWaiting = R"(
+[strategy]
+sync = "partial_reduce"
+partial_reduce.group = 3
+)";
+
 class Failure : public testing::Test {
  protected:
-  Failure()
+  explicit Failure(const std::string& job = kJob)
       : out_(scratch_.file("run")),
-        process_({MOTLEY_PROGRAM, "train", scratch_.write("job.toml", kJob), "--out", out_}) {
+        process_({MOTLEY_PROGRAM, "train", scratch_.write("job.toml", job), "--out", out_}) {
     EXPECT_TRUE(eventually([&] { return fs::exists(out_ + "/metrics.jsonl"); }));
     workers_ = children_of(process_.pid());
     EXPECT_EQ(workers_.size(), 3U);
@@ -63,25 +70,50 @@ class Failure : public testing::Test {
         eventually([&] { return std::none_of(workers_.begin(), workers_.end(), is_running); }));
   }
 
+  void expect_the_killed_one_to_be_named(pid_t worker) {
+    const auto began = std::chrono::steady_clock::now();
+    kill(worker, SIGKILL);
+    const Finished finished = process_.wait();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+    EXPECT_EQ(finished.code, 1);
+    EXPECT_NE(finished.err.find("(pid " + std::to_string(worker) + ") was killed by signal 9"),
+              std::string::npos)
+        << finished.err;
+    EXPECT_NE(finished.err.find("worker "), std::string::npos);
+    expect_no_workers_left();
+    expect_nothing_half_written();
+    EXPECT_FALSE(fs::exists(out_ + "/summary.json"));
+  }
+
+  void expect_sigint_to_stop_in_order() {
+    process_.signal(SIGINT);
+    const Finished finished = process_.wait();
+    EXPECT_EQ(finished.code, 130) << finished.err;
+    const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
+    EXPECT_EQ(summary["stopped"], "SIGINT");
+    EXPECT_GT(summary["samples"], 0);
+    EXPECT_TRUE(fs::exists(out_ + "/model.pt"));
+    expect_no_workers_left();
+    expect_nothing_half_written();
+  }
+
   ScratchDir scratch_;
   const std::string out_;
   Process process_;
   std::vector<pid_t> workers_;
 };
 
+class FailureInAGroup : public Failure {
+ protected:
+  FailureInAGroup() : Failure(std::string(kJob) + "speeds = [1, 1, 0.02]\n" + kWaiting) {}
+};
+
 TEST_F(Failure, AKilledWorkerEndsTheRunAndIsNamed) {
-  const auto began = std::chrono::steady_clock::now();
-  kill(workers_[1], SIGKILL);
-  const Finished finished = process_.wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
-  EXPECT_EQ(finished.code, 1);
-  EXPECT_NE(finished.err.find("(pid " + std::to_string(workers_[1]) + ") was killed by signal 9"),
-            std::string::npos)
-      << finished.err;
-  EXPECT_NE(finished.err.find("worker "), std::string::npos);
-  expect_no_workers_left();
-  expect_nothing_half_written();
-  EXPECT_FALSE(fs::exists(out_ + "/summary.json"));
+  expect_the_killed_one_to_be_named(workers_[1]);
+}
+
+TEST_F(FailureInAGroup, AKilledWorkerEndsTheRunAndIsNamed) {
+  expect_the_killed_one_to_be_named(workers_[0]);
 }
 
 TEST_F(Failure, AStoppedWorkerIsNamedByItsSilence) {
@@ -97,17 +129,9 @@ TEST_F(Failure, AStoppedWorkerIsNamedByItsSilence) {
   expect_no_workers_left();
 }
 
-TEST_F(Failure, SigintStopsInOrderAndSaves) {
-  process_.signal(SIGINT);
-  const Finished finished = process_.wait();
-  EXPECT_EQ(finished.code, 130) << finished.err;
-  const auto summary = nlohmann::json::parse(read_file(out_ + "/summary.json"));
-  EXPECT_EQ(summary["stopped"], "SIGINT");
-  EXPECT_GT(summary["samples"], 0);
-  EXPECT_TRUE(fs::exists(out_ + "/model.pt"));
-  expect_no_workers_left();
-  expect_nothing_half_written();
-}
+TEST_F(Failure, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
+
+TEST_F(FailureInAGroup, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
 
 TEST_F(Failure, SigtermStopsInOrderAndSaves) {
   process_.signal(SIGTERM);

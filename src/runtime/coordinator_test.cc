@@ -141,6 +141,41 @@ TEST(Coordinator, EndsWhenTheTargetIsReached) {
   EXPECT_EQ(outcome.stopped, "target");
 }
 
+// Who meets whom is up to the clocks of real processes; what is used and what is learnt is not.
+TEST(Coordinator, PartialReduceInRealProcesses) {
+  const Job job = toy_job({"strategy.sync=partial_reduce", "train.eval_every=10"});
+  QuietMonitor monitor;
+  const RunOutcome outcome = train_toy(job, monitor);
+  EXPECT_EQ(outcome.samples, 3'000);
+  std::int64_t samples = 0;
+  std::int64_t steps = 0;
+  for (const WorkerSummary& worker : outcome.workers) {
+    samples += worker.samples;
+    steps += worker.steps;
+  }
+  EXPECT_EQ(samples, 3'000);
+  ASSERT_FALSE(outcome.service.figures.empty());
+  EXPECT_EQ(outcome.service.figures[0].name, "groups");
+  const auto groups = std::get<std::int64_t>(outcome.service.figures[0].value);
+  EXPECT_NEAR(static_cast<double>(groups), static_cast<double>(steps - 3) / 2, 1);
+  QuietMonitor simulated;
+  simulate(toy_job(), *toy_task(job), simulated);
+  ASSERT_GT(monitor.metrics.size(), 2U);
+  EXPECT_NEAR(monitor.metrics.back().loss / simulated.metrics.back().loss, 1, 0.05);
+  EXPECT_EQ(monitor.metrics.back().samples, 3'000);
+}
+
+TEST(Coordinator, PartialReduceStopsInOrderWhenAsked) {
+  QuietMonitor monitor;
+  monitor.stop_after_samples = 1;
+  const RunOutcome outcome = train_toy(
+      toy_job({"strategy.sync=partial_reduce", "train.steps=1000000", "cluster.unit=1e-4"}),
+      monitor);
+  EXPECT_EQ(outcome.stopped, "SIGINT");
+  EXPECT_GT(outcome.samples, 0);
+  EXPECT_LT(outcome.samples, 1'000'000);
+}
+
 }  // namespace
 }  // namespace motley
 
