@@ -15,13 +15,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "bench_main.h"
 #include "gloo_contender.h"
 #include "motley_contender.h"
 #include "pattern.h"
@@ -107,12 +106,6 @@ class Worker {
   std::vector<std::unique_ptr<Contender>> contenders_;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 struct Row {
   int workers;
   std::size_t bytes;
@@ -173,10 +166,10 @@ void print(const std::vector<Row>& rows) {
   std::fflush(stdout);
 }
 
-void write_json(const std::string& file, const std::vector<Row>& rows) {
-  auto json = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
-    json.push_back({{"bench", "all_reduce"},
+Rows rows_of(const std::vector<Row>& measured) {
+  Rows rows = Rows::array();
+  for (const Row& row : measured) {
+    rows.push_back({{"bench", "all_reduce"},
                     {"workers", row.workers},
                     {"bytes", row.bytes},
                     {"motley_us", row.motley_us},
@@ -186,11 +179,7 @@ void write_json(const std::string& file, const std::vector<Row>& rows) {
                     {"least_ratio", row.least},
                     {"greatest_ratio", row.greatest}});
   }
-  std::ofstream out(file);
-  out << json.dump(1) << "\n";
-  if (!out.flush()) {
-    throw std::runtime_error("cannot write " + file);
-  }
+  return rows;
 }
 
 // nullopt: the usage is to be printed.
@@ -236,9 +225,7 @@ int run(int argc, char** argv) {
     print(measured);
     rows.insert(rows.end(), measured.begin(), measured.end());
   }
-  if (!options->json_file.empty()) {
-    write_json(options->json_file, rows);
-  }
+  write_rows(options->json_file, rows_of(rows));
   return 0;
 }
 

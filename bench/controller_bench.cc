@@ -12,15 +12,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <queue>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/random.h"
+#include "bench_main.h"
 #include "bench_node.h"
 #include "processes.h"
 #include "shared.h"
@@ -34,11 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // --- decisions
@@ -181,18 +175,17 @@ Step measure_step(int rounds) {
   return {median(micros[0]), median(micros[1])};
 }
 
-int measure(bool quick, const std::string& json_file) {
+Rows measure(bool quick) {
   const Step step = measure_step(quick ? 15 : kMaxRounds);
+  const double added = step.partial_reduce_us - step.all_reduce_us;
   fmt::print(
       "step of {} workers: all_reduce {:.1f} us, partial_reduce {:.1f} us: added {:.1f} us\n",
-      kWorkers, step.all_reduce_us, step.partial_reduce_us,
-      step.partial_reduce_us - step.all_reduce_us);
-  auto rows = nlohmann::ordered_json::array();
-  rows.push_back({{"bench", "controller_step"},
-                  {"workers", kWorkers},
-                  {"all_reduce_us", step.all_reduce_us},
-                  {"partial_reduce_us", step.partial_reduce_us},
-                  {"added_us", step.partial_reduce_us - step.all_reduce_us}});
+      kWorkers, step.all_reduce_us, step.partial_reduce_us, added);
+  Rows rows = Rows::array({{{"bench", "controller_step"},
+                            {"workers", kWorkers},
+                            {"all_reduce_us", step.all_reduce_us},
+                            {"partial_reduce_us", step.partial_reduce_us},
+                            {"added_us", added}}});
   for (const int group : {2, 8}) {
     std::vector<double> rates;
     for (int i = 0; i < 5; ++i) {
@@ -205,42 +198,12 @@ int measure(bool quick, const std::string& json_file) {
                     {"group", group},
                     {"signals_per_second", median(rates)}});
   }
-  if (!json_file.empty()) {
-    std::ofstream out(json_file);
-    out << rows.dump(1) << "\n";
-    if (!out.flush()) {
-      throw std::runtime_error("cannot write " + json_file);
-    }
-  }
-  return 0;
+  return rows;
 }
 
 }  // namespace
-
-int run(int argc, char** argv) {
-  bool quick = false;
-  std::string json_file;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--quick") {
-      quick = true;
-    } else if (flag == "--json" && i + 1 < argc) {
-      json_file = argv[++i];
-    } else {
-      fmt::print(stderr, "usage: controller_bench [--quick] [--json FILE]\n");
-      return 2;
-    }
-  }
-  return measure(quick, json_file);
-}
-
 }  // namespace motley::bench
 
 int main(int argc, char** argv) {
-  try {
-    return motley::bench::run(argc, argv);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "controller_bench: {}\n", e.what());
-    return 1;
-  }
+  return motley::bench::bench_main(argc, argv, "controller_bench", motley::bench::measure);
 }

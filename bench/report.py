@@ -9,6 +9,7 @@ MEASURED is a directory with what the benchmarks wrote:
   step-MODEL-ROUND-motley.json summary of `motley train`
   step-MODEL-ROUND-ddp.json    row of ddp_step.py
   simulator.json               row of sim_bench
+  controller.json              rows of controller_bench
 
 Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
@@ -29,6 +30,8 @@ from dataclasses import asdict, dataclass
 from typing import Optional, Tuple
 
 EVENTS_PER_SECOND = 1e6
+SIGNALS_PER_SECOND = 2e5
+ADDED_US = 50  # to a step, by the controller of partial reduce
 BUSY_PERCENT = 10  # above it, the figures are no evidence
 STEP_MODELS = ("mlp", "cnn")
 WORKERS = (2, 4)
@@ -116,6 +119,20 @@ def simulator_rows(folder):
                       None, 1.0)
 
 
+def controller_rows(folder):
+    for _, text in read_files(folder, "controller.json"):
+        for row in json.loads(text):
+            if row["bench"] == "controller":
+                rate = row["signals_per_second"]
+                yield Row("controller", f"controller, {row['workers']} workers, groups of "
+                          f"{row['group']}", "200,000", rate / 1e3, SIGNALS_PER_SECOND / 1e3,
+                          "k signals/s", rate / SIGNALS_PER_SECOND, None, 1.0)
+            else:
+                added = max(row["added_us"], 0.1)
+                yield Row("controller", "controller, added to a step", f"{ADDED_US} us", added,
+                          ADDED_US, "us", ADDED_US / added, None, 1.0)
+
+
 def number(value):
     return "-" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
@@ -138,8 +155,9 @@ def print_table(rows):
 def missing(rows):
     """Claims that nothing was measured for."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "simulator")}
-    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "simulator": 1}
+              for bench in ("all_reduce", "step", "controller", "simulator")}
+    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "controller": 3,
+              "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
 
@@ -152,7 +170,8 @@ def main():
     options = parser.parse_args()
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
-    rows = gloo + mpi + list(step_rows(options.measured)) + list(simulator_rows(options.measured))
+    rows = gloo + mpi + [row for rows_of in (step_rows, controller_rows, simulator_rows)
+                         for row in rows_of(options.measured)]
     print_table(rows)
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:

@@ -8,13 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <exception>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <string_view>
 #include <vector>
 
+#include "bench_main.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 
@@ -71,7 +67,7 @@ Run run_once() {
   return {cluster.events(), elapsed.count()};
 }
 
-int measure(bool quick, const std::string& json_file) {
+Rows measure(bool quick) {
   std::vector<Run> runs;
   for (int i = 0; i < (quick ? kQuickRuns : kRuns); ++i) {
     runs.push_back(run_once());
@@ -79,53 +75,21 @@ int measure(bool quick, const std::string& json_file) {
   std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
     return a.events_per_second() < b.events_per_second();
   });
-  const Run& median = runs[runs.size() / 2];
+  const Run& middle = runs[runs.size() / 2];
   fmt::print(
       "simulator, {} phantom workers: {:.2f} million events/s ({} events; {:.2f} .. {:.2f})\n",
-      kWorkers, 1e-6 * median.events_per_second(), median.events,
+      kWorkers, 1e-6 * middle.events_per_second(), middle.events,
       1e-6 * runs.front().events_per_second(), 1e-6 * runs.back().events_per_second());
-  if (!json_file.empty()) {
-    const auto row = nlohmann::ordered_json{{"bench", "simulator"},
-                                            {"workers", kWorkers},
-                                            {"events", median.events},
-                                            {"seconds", median.seconds},
-                                            {"events_per_second", median.events_per_second()}};
-    std::ofstream out(json_file);
-    out << nlohmann::ordered_json::array({row}).dump(1) << "\n";
-    if (!out.flush()) {
-      fmt::print(stderr, "sim_bench: cannot write {}\n", json_file);
-      return 1;
-    }
-  }
-  return 0;
+  return Rows::array({{{"bench", "simulator"},
+                       {"workers", kWorkers},
+                       {"events", middle.events},
+                       {"seconds", middle.seconds},
+                       {"events_per_second", middle.events_per_second()}}});
 }
 
 }  // namespace
-
-int run(int argc, char** argv) {
-  bool quick = false;
-  std::string json_file;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view flag = argv[i];
-    if (flag == "--quick") {
-      quick = true;
-    } else if (flag == "--json" && i + 1 < argc) {
-      json_file = argv[++i];
-    } else {
-      fmt::print(stderr, "usage: sim_bench [--quick] [--json FILE]\n");
-      return 2;
-    }
-  }
-  return measure(quick, json_file);
-}
-
 }  // namespace motley::bench
 
 int main(int argc, char** argv) {
-  try {
-    return motley::bench::run(argc, argv);
-  } catch (const std::exception& e) {
-    fmt::print(stderr, "sim_bench: {}\n", e.what());
-    return 1;
-  }
+  return motley::bench::bench_main(argc, argv, "sim_bench", motley::bench::measure);
 }

@@ -34,7 +34,7 @@ function(motley_test name)
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main rapidcheck)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
   # Optimising the templates of the test frameworks takes longer than it saves.
-  target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+  target_compile_options(${name}_test PRIVATE -O0)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
                                   LABELS "${ARG_LABELS}")

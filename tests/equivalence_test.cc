@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <torch/script.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/process.h"
 
@@ -108,6 +110,22 @@ TEST_F(Equivalence, AllocationsDoNotChangeTheModel) {
   }
 }
 
+// With all workers in one group, averaging models after their own steps is all_reduce: sgd is
+// linear in the gradient, with momentum too. The data set is a multiple of the batch, so that
+// nobody begins an epoch before the others.
+TEST_F(Equivalence, PartialReduceOfAllWorkersIsAllReduce) {
+  scratch_.write("job.toml", job_text("svm", 784));
+  for (const char* momentum : {"train.momentum=0", "train.momentum=0.9"}) {
+    const std::vector<std::string> settings = {"data.samples=2500", momentum};
+    auto partial = settings;
+    partial.insert(partial.end(),
+                   {"strategy.sync=partial_reduce", "strategy.partial_reduce.group=4"});
+    const auto whole = trained("simulate", 4, settings);
+    EXPECT_LE(relative(trained("simulate", 4, partial), whole), 1e-5) << momentum;
+    EXPECT_LE(relative(trained("train", 4, partial), whole), 1e-5) << momentum;
+  }
+}
+
 TEST_F(Equivalence, TwoSimulationsAreTheSameToTheByte) {
   scratch_.write("job.toml", job_text("mlp", 100));
   for (const char* out : {"a", "b"}) {
@@ -151,6 +169,52 @@ workers = 4
     EXPECT_GE(summary["final_accuracy"], 0.865) << command[1];
     EXPECT_EQ(summary["samples"], 300'000);
   }
+}
+
+// The moment of the first evaluation that reached `target`.
+double time_to(double target, const std::string& metrics) {
+  std::istringstream lines(read_file(metrics));
+  for (std::string line; std::getline(lines, line);) {
+    const auto metric = nlohmann::json::parse(line);
+    if (metric["accuracy"] >= target) {
+      return metric["seconds"];
+    }
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+TEST(FashionMnist, PartialReduceReachesTheTargetSooner) {
+  ScratchDir scratch;
+  const std::string job = scratch.write("job.toml", R"(
+[model]
+kind = "mlp"
+[data]
+kind = "idx"
+path = "/usr/share/datasets/fashion-mnist"
+[train]
+batch = 256
+epochs = 2
+eval_every = 20
+[cluster]
+workers = 8
+unit = 500e-6
+speeds = [1, 1, 1, 1, 1, 1, 0.333, 0.333]
+)");
+  std::vector<double> seconds;
+  std::vector<double> accuracies;
+  for (const char* sync : {"all_reduce", "partial_reduce"}) {
+    const Finished finished =
+        run({MOTLEY_PROGRAM, "simulate", job, "--json", "--quiet", "--out", scratch.file(sync),
+             "--set", fmt::format("strategy.sync={}", sync)});
+    ASSERT_EQ(finished.code, 0) << finished.err;
+    const auto summary = nlohmann::json::parse(finished.out);
+    EXPECT_EQ(summary["samples"], 120'000);
+    accuracies.push_back(summary["final_accuracy"]);
+    seconds.push_back(time_to(0.85, scratch.file(sync) + "/metrics.jsonl"));
+  }
+  EXPECT_GE(accuracies[1], accuracies[0] - 0.01);
+  EXPECT_GE(seconds[0] / seconds[1], 1.5);
+  RecordProperty("ratio", fmt::format("{:.2f}", seconds[0] / seconds[1]));
 }
 
 }  // namespace

@@ -2,17 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace motley {
 
+// Nothing: it is not known, or there is none.
+using FigureValue = std::variant<std::monostate, std::int64_t, double>;
+
 struct Figure {
   std::string name;  // as in summary.json: "mean_group_size"
-  std::variant<std::monostate, std::int64_t, double> value;  // nothing: it is not known
+  FigureValue value;
 };
 
 using Figures = std::vector<Figure>;  // in the order in which they are shown
+
+template <class Number>
+FigureValue figure_of(std::optional<Number> number) {
+  return number ? FigureValue(*number) : FigureValue();
+}
 
 }  // namespace motley

@@ -56,11 +56,6 @@ const Shares& Allocator::shares(std::size_t count) {
   return short_step_;
 }
 
-std::size_t Allocator::own_share() {
-  take_effect();
-  return current()[self()];
-}
-
 // Only what a step is computed with goes into the history: the run may end before.
 void Allocator::take_effect() {
   if (decided_) {

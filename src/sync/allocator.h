@@ -46,12 +46,13 @@ class Allocator {
   // One entry per worker, for a step of `count` samples: the current shares, or for a short step
   // their proportion. Valid until the next call.
   const Shares& shares(std::size_t count);
-  // This worker's own batch, for methods without a common step: of the step that begins now, and of
-  // the one that will follow.
-  std::size_t own_share();
+
+  // For methods without a common step. This worker's own batch in its next step:
   std::size_t next_share() const {
     return (decided_ ? decided_->decision.shares : current())[self()];
   }
+  // That step begins: what was decided since the last one holds from now on. shares() does so too.
+  void take_effect();
 
   // After every step of this worker: what it computed, how long that took, and how many samples all
   // workers together have used. May block to hear from the others.
@@ -65,7 +66,6 @@ class Allocator {
  private:
   // The shares of the step under way; those decided since take effect with the next step.
   const Shares& current() const { return history_.back().decision.shares; }
-  void take_effect();
   std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
   std::optional<StepCost> news(std::int64_t used);
   void hear_together(const StepCost& mine);

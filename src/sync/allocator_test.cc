@@ -45,7 +45,8 @@ std::vector<Ended> run(const Job& job, const LedgerOptions& ledger, Advance adva
       CostModel cost(job.cluster, node.rank(), job.seed);
       Ended& mine = ended[static_cast<std::size_t>(node.rank())];
       for (int step = 1; step <= steps; ++step) {
-        const std::size_t samples = allocator.own_share();
+        const std::size_t samples = allocator.next_share();
+        allocator.take_effect();
         const Seconds began = node.now();
         node.busy(cost.next_step(began, samples), [] {});
         allocator.after_step(samples, node.now() - began, step * ledger.batch);
@@ -116,7 +117,8 @@ TEST(Allocator, StepsOfTheirOwnPaceNeedNobodyToAnswer) {
       Allocator allocator(node, job, ledger, Advance::kAtOwnPace);
       for (int step = 1; step <= 50; ++step) {
         node.busy(node.rank() == 2 ? 100.0 : 0.1, [] {});
-        allocator.after_step(allocator.own_share(), 0.1, step * 300);
+        allocator.take_effect();
+        allocator.after_step(allocator.next_share(), 0.1, step * 300);
       }
       fast_done = node.rank() == 0 ? node.now() : fast_done;
     });

@@ -1,5 +1,5 @@
 // Controller: ready signals in, groups out (Miao et al., SIGMOD 2021, partial reduce). Pure: no
-// Node, no clock; partial_reduce.cc carries its messages.
+// Node, no clock; service.cc carries its messages.
 //
 //   controller.ready(worker, iteration, now);   // or finished(), when there is no work left for it
 //   while (auto group = controller.next_group()) { ... tell its members ... }
@@ -15,7 +15,11 @@
 // groups have connected everybody: until then the filter asks no more than that enough groups are
 // left to do it.
 //
-// Cost: per signal and per group one look at every worker, a microsecond for a thousand.
+// Who must wait when the window ends, may have to wait for a slow worker for as long as that takes.
+// So half a window before, groups that connect are welcome: who is in a smaller part waits for
+// somebody of another one, if that will not take long.
+//
+// Cost: one look at every worker per group, some microseconds for a thousand.
 #pragma once
 
 #include <cstdint>

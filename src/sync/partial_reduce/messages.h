@@ -29,8 +29,8 @@ struct ReadySignal {
 
 // One member's group.
 struct GroupNews {
-  std::vector<Rank> members;
-  double weight = 0;            // of this member's model
+  std::vector<Rank> members;    // none: everybody
+  float weight = 0;             // of this member's model
   std::int64_t iteration = 0;   // that this member has done now
   StepSamples next;             // what it computes next; no samples: the run is over
   std::int64_t used = 0;        // samples, by all workers so far
@@ -54,7 +54,7 @@ struct GroupNews {
     ByteReader bytes(payload.bytes());
     GroupNews news;
     news.members = bytes.get_numbers<Rank>();
-    news.weight = bytes.get<double>();
+    news.weight = bytes.get<float>();
     news.iteration = bytes.get<std::int64_t>();
     news.next.epoch = bytes.get<std::int64_t>();
     news.next.begin = bytes.get<std::int64_t>();

@@ -162,11 +162,13 @@ void check_round(const Round& round, const std::vector<Snapshot>& before, Models
         mean += round.weights[g][m] * static_cast<double>(old.parameters[i]);
       }
       RC_ASSERT(std::abs(static_cast<double>(first.parameters[i]) - mean) < 1e-5);
-      RC_ASSERT(i >= first.buffers.size() || first.buffers[i] == first.parameters[i] ||
-                std::abs(first.buffers[i] - first.parameters[i]) < 1e-5F);
+      if (i < first.buffers.size()) {  // which began as the first parameters
+        RC_ASSERT(std::abs(static_cast<double>(first.buffers[i]) - mean) < 1e-5);
+      }
     }
-    RC_ASSERT(members.size() > 1 ||
-              first.parameters == before[static_cast<std::size_t>(members[0])].parameters);
+    if (members.size() == 1) {
+      RC_ASSERT(first.parameters == before[static_cast<std::size_t>(members[0])].parameters);
+    }
   }
 }
 
@@ -199,7 +201,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
         for (std::size_t m = 0; m < round.groups[g].size(); ++m) {
           GroupNews news;
           news.members = round.groups[g];
-          news.weight = round.weights[g][m];
+          news.weight = static_cast<float>(round.weights[g][m]);
           news.next.count = left > 1 ? 1 : 0;
           node.send(round.groups[g][m], Channel::kPartialReduce, {}, news.payload());
         }
@@ -233,6 +235,22 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   }
   for (const auto& model : models) {  // the run leaves one model
     RC_ASSERT(snapshot_of(*model).parameters == snapshot_of(*models[0]).parameters);
+  }
+}
+
+// A third is no float: were a group of three to add up to more than 1, thousands of groups would
+// show.
+TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
+  const Job job = job_of(alike(3), 3, 30, 5'000);
+  Models models = still_models(3, 50, 1);
+  const auto sum = sum_of(models);
+  SimCluster cluster(job.cluster);
+  start_workers(cluster, job, 300, models);
+  cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 300, [] { return false; }); });
+  cluster.run();
+  const auto after = sum_of(models);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(after[i], sum[i], 1e-5);
   }
 }
 
@@ -517,13 +535,13 @@ TEST(PartialReduce, ASignalThatMakesNoSenseEndsTheRun) {
 TEST(GroupNews, DamagedBytesAreNone) {
   GroupNews news;
   news.members = {3, 5};
-  news.weight = 0.25;
+  news.weight = 0.25F;
   news.evaluation = 7;
   const Payload payload = news.payload();
   const auto back = GroupNews::of(payload);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, news.members);
-  EXPECT_EQ(back->weight, 0.25);
+  EXPECT_EQ(back->weight, 0.25F);
   EXPECT_EQ(back->evaluation, 7);
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_FALSE(GroupNews::of(Payload::copy_of(payload.bytes().first(size))));

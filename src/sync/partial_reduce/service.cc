@@ -74,11 +74,14 @@ class Service {
   void release(const Group& group) {
     over_ = group.last;
     GroupNews news;
-    news.members = group.members;
+    if (!group.last) {
+      news.members = group.members;
+    }
     news.used = used_;
     begin_evaluation_when_due();
+    const std::vector<float> weights = float_weights(group.weights);
     for (std::size_t i = 0; i < group.members.size(); ++i) {
-      news.weight = group.weights[i];
+      news.weight = weights[i];
       news.iteration = group.iterations[i];
       news.next = next_[static_cast<std::size_t>(group.members[i])];
       news.evaluation = over_ ? 0 : take_part_in_evaluation(group.members[i]);
@@ -116,12 +119,9 @@ class Service {
         {"mean_staleness", per(groups.staleness, groups.members)},
         {"largest_staleness", groups.largest_staleness},
         {"bridging_groups", groups.bridges},
-        {"longest_window", {}},
+        {"longest_window", figure_of(groups.longest_window)},
         {"controller_seconds", seconds_},
     };
-    if (groups.longest_window) {
-      result.figures[5].value = *groups.longest_window;
-    }
     return result;
   }
 

@@ -74,4 +74,12 @@ std::vector<double> group_weights(Weighting weighting, double alpha,
   return std::vector<double>(iterations.size(), 1.0 / static_cast<double>(iterations.size()));
 }
 
+std::vector<float> float_weights(std::span<const double> weights) {
+  std::vector<float> floats(weights.begin(), weights.end());
+  const auto heaviest = std::ranges::max_element(floats);
+  const double sum = std::accumulate(floats.begin(), floats.end(), 0.0);
+  *heaviest = static_cast<float>(static_cast<double>(*heaviest) + 1 - sum);
+  return floats;
+}
+
 }  // namespace motley

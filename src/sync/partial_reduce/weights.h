@@ -22,4 +22,9 @@ enum class Weighting { kConstant, kDecay, kEma };
 std::vector<double> group_weights(Weighting weighting, double alpha,
                                   std::span<const std::int64_t> iterations);
 
+// The same as floats, which models are made of. Three times a third in floats is more than 1, and
+// every average would make the models a little larger: the heaviest weight is what the others
+// leave.
+std::vector<float> float_weights(std::span<const double> weights);
+
 }  // namespace motley

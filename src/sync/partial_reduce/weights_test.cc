@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace motley {
@@ -28,6 +29,19 @@ RC_GTEST_PROP(GroupWeights, AreNotNegativeAndSumToOne, ()) {
     RC_ASSERT(weight >= 0);
   }
   RC_ASSERT(std::abs(std::accumulate(weights.begin(), weights.end(), 0.0) - 1) < 1e-9);
+}
+
+RC_GTEST_PROP(GroupWeights, SumToOneAsFloatsToo, ()) {
+  const auto weights = group_weights(any_weighting(), any_alpha(), any_iterations());
+  const auto floats = float_weights(weights);
+  double sum = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    RC_ASSERT(floats[i] >= 0);
+    RC_ASSERT(std::abs(static_cast<double>(floats[i]) - weights[i]) < 1e-5);
+    sum += static_cast<double>(floats[i]);
+  }
+  // As near as the spacing of floats allows: the heaviest weight is below 1, and rounded once.
+  RC_ASSERT(std::abs(sum - 1) <= 0x1p-25);
 }
 
 RC_GTEST_PROP(GroupWeights, OfEqualIterationsAreEqual, ()) {

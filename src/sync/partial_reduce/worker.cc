@@ -21,7 +21,7 @@ class PartialReduce final : public Strategy {
     if (over_) {
       return std::nullopt;
     }
-    context_.allocator.own_share();
+    context_.allocator.take_effect();  // what was decided while the last step went
     Work work;
     work.count = static_cast<std::size_t>(samples_.count);
     if (!context_.replica.gradient().phantom()) {
@@ -81,10 +81,11 @@ class PartialReduce final : public Strategy {
   }
 
   void average(const GroupNews& group) {
-    Collective collective(context_.node, Channel::kPartialReduce, group.members);
-    const auto weight = static_cast<float>(group.weight);
-    collective.sum(context_.replica.parameters(), weight);
-    collective.sum(context_.replica.buffers(), weight);
+    const bool is_of_all = group.members.empty();
+    Collective collective(context_.node, Channel::kPartialReduce,
+                          is_of_all ? all_ranks(context_.node.size()) : group.members);
+    collective.sum(context_.replica.parameters(), group.weight);
+    collective.sum(context_.replica.buffers(), group.weight);
     waited_ += collective.waited();
   }
 
