@@ -13,8 +13,7 @@ class Dispenser {
   // The first `dealt` samples of the run are with the workers already.
   Dispenser(const LedgerOptions& options, std::int64_t dealt) : options_(options), dealt_(dealt) {}
 
-  // The next `want` samples, or fewer at the end of an epoch and of the run. count = 0: there are
-  // no more.
+  // The next `want` samples, fewer at the end of the run. count = 0: there are no more.
   StepSamples next(std::int64_t want) {
     const StepSamples samples = samples_after(options_, dealt_, want);
     dealt_ += samples.count;

@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "base/check.h"
 #include "base/random.h"
 
 namespace motley {
@@ -18,8 +17,7 @@ StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::
   StepSamples step;
   step.epoch = used / options.dataset;
   step.begin = used % options.dataset;
-  step.count = std::min({want, options.dataset - step.begin, options.limit - used});
-  step.count = std::max<std::int64_t>(step.count, 0);
+  step.count = std::clamp<std::int64_t>(options.limit - used, 0, want);
   return step;
 }
 
@@ -33,6 +31,21 @@ StepSamples share_of(const StepSamples& step, std::span<const std::size_t> share
 }
 
 std::span<const SampleIndex> Ledger::samples(const StepSamples& step) {
+  const auto first = samples_of_epoch(step);
+  StepSamples rest{step.epoch + 1, 0, step.count - static_cast<std::int64_t>(first.size())};
+  if (rest.count == 0) {
+    return first;
+  }
+  of_several_.assign(first.begin(), first.end());
+  while (rest.count > 0) {
+    const auto next = samples_of_epoch(rest);
+    of_several_.insert(of_several_.end(), next.begin(), next.end());
+    rest = {rest.epoch + 1, 0, rest.count - static_cast<std::int64_t>(next.size())};
+  }
+  return of_several_;
+}
+
+std::span<const SampleIndex> Ledger::samples_of_epoch(const StepSamples& step) {
   if (step.epoch != shuffled_epoch_) {
     order_.resize(static_cast<std::size_t>(options_.dataset));
     std::iota(order_.begin(), order_.end(), SampleIndex{0});
@@ -40,9 +53,9 @@ std::span<const SampleIndex> Ledger::samples(const StepSamples& step) {
     random.shuffle(std::span(order_));
     shuffled_epoch_ = step.epoch;
   }
-  MOTLEY_CHECK(step.begin + step.count <= options_.dataset, "step past the end of its epoch");
+  const std::int64_t count = std::min(step.count, options_.dataset - step.begin);
   return std::span(order_).subspan(static_cast<std::size_t>(step.begin),
-                                   static_cast<std::size_t>(step.count));
+                                   static_cast<std::size_t>(count));
 }
 
 std::int64_t sample_limit(std::int64_t dataset, std::int64_t batch, std::int64_t epochs,

@@ -121,6 +121,20 @@ RC_GTEST_PROP(ShareOf, DealsOutEverySampleOnce, ()) {
   RC_ASSERT(next == step.begin + step.count);
 }
 
+// A piece of the row is the same samples, however many epochs it touches.
+RC_GTEST_PROP(Ledger, APieceOfTheRowMaySpanEpochs, ()) {
+  const LedgerOptions options{
+      .dataset = *rc::gen::inRange<std::int64_t>(1, 30), .batch = 7, .limit = 200, .seed = 3};
+  const auto row = run(options);
+  const auto used = *rc::gen::inRange<std::int64_t>(0, 200);
+  const auto want = *rc::gen::inRange<std::int64_t>(0, 100);
+  Ledger ledger(options);
+  const auto piece = ledger.samples(samples_after(options, used, want));
+  RC_ASSERT(piece.size() == static_cast<std::size_t>(std::min(want, 200 - used)));
+  RC_ASSERT(std::ranges::equal(
+      piece, std::span(row).subspan(static_cast<std::size_t>(used), piece.size())));
+}
+
 // Whoever asks, and for how much: the run's row, piece by piece, and no more than its limit.
 RC_GTEST_PROP(Dispenser, DealsEverySampleOnce, ()) {
   const LedgerOptions options{.dataset = *rc::gen::inRange<std::int64_t>(1, 100),
@@ -142,8 +156,8 @@ RC_GTEST_PROP(Dispenser, DealsEverySampleOnce, ()) {
     }
     RC_ASSERT(row < closed_at);
     RC_ASSERT(samples.epoch * options.dataset + samples.begin == row);
-    RC_ASSERT(samples.count <= want);
-    RC_ASSERT(samples.begin + samples.count <= options.dataset);
+    RC_ASSERT(samples.begin < options.dataset);
+    RC_ASSERT(samples.count == std::min(want, options.limit - row));
     row += samples.count;
   }
   RC_ASSERT(row == options.limit || row >= closed_at);

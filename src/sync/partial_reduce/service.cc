@@ -32,7 +32,7 @@ class Service {
   explicit Service(const ServiceContext& context)
       : context_(context),
         controller_(rules_of(context.job)),
-        dispenser_(context.ledger, samples_after(context.ledger, 0, context.ledger.batch).count),
+        dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count),
         next_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
