@@ -62,7 +62,7 @@ double signals_per_second(int group, int signals) {
     const auto [now, rank] = coming.top();
     coming.pop();
     controller.ready(rank, i / kCrowd, now);
-    while (const auto formed = controller.next_group()) {
+    while (const auto formed = controller.next_group(now)) {
       for (const Rank member : formed->members) {
         compute(member, now);
       }

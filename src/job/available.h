@@ -23,8 +23,8 @@ inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 inline constexpr Choice kSyncMethods[] = {
     {"all_reduce", true, "every step sums over all workers and goes at the pace of the slowest"},
     {"partial_reduce", true,
-     "small groups of whoever is ready average their models; nobody waits for the slowest (Miao "
-     "et al.)"},
+     "small groups of whoever is ready average their models, not all at the pace of the slowest "
+     "(Miao et al.)"},
     {"hop", false},
     {"ad_psgd", false},
     {"ps_bsp", false},

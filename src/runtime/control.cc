@@ -1,7 +1,5 @@
 #include "runtime/control.h"
 
-#include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "base/bytes.h"
@@ -75,12 +73,8 @@ void fields(auto&& each, auto& info) requires requires { info.snapshot; }
 {
   each(info.note.seconds);
   each(info.note.samples);
-  // NaN stands for "none": a loss that is NaN says as little.
-  double train_loss = info.note.train_loss.value_or(std::numeric_limits<double>::quiet_NaN());
-  each(train_loss);
-  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(info)>>) {
-    info.note.train_loss = std::isnan(train_loss) ? std::nullopt : std::optional(train_loss);
-  }
+  each(info.note.loss.sum);
+  each(info.note.loss.samples);
   each(info.note.last);
   each(info.note.evaluate.number);
   each(info.note.evaluate.parts);
@@ -113,6 +107,8 @@ void fields(auto&& each, auto& info) requires requires { info.result; }
   each(info.result.times.communicate);
   each(info.result.times.wait);
   fields(each, info.result.allocation);
+  each(info.loss.sum);
+  each(info.loss.samples);
   each(info.cluster_samples);
   each(info.bytes_sent);
   each(info.paced_steps);

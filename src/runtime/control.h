@@ -58,6 +58,7 @@ struct ProgressInfo {
 };
 struct DoneInfo {
   WorkerResult result;
+  LossMeter loss;  // of its last steps, which are in no snapshot's note
   std::int64_t cluster_samples = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t paced_steps = 0;

@@ -8,7 +8,7 @@ namespace motley {
 namespace {
 
 SnapshotInfo snapshot() {
-  return {{1.5, 640, 0.25, true, {3, 4}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}};
+  return {{1.5, 640, {2.5, 10}, true, {3, 4}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}};
 }
 
 StartInfo start() {
@@ -33,13 +33,12 @@ TEST(Control, WhatIsEncodedComesBack) {
   ASSERT_TRUE(model);
   EXPECT_EQ(model->note.seconds, 1.5);
   EXPECT_EQ(model->note.samples, 640);
-  EXPECT_EQ(model->note.train_loss, 0.25);
+  EXPECT_EQ(model->note.loss.mean(), 0.25);
+  EXPECT_TRUE(model->note.last);
+  EXPECT_EQ(model->note.evaluate.number, 3);
+  EXPECT_EQ(model->note.evaluate.parts, 4);
   EXPECT_EQ(model->snapshot.parameters, snapshot().snapshot.parameters);
   EXPECT_EQ(model->snapshot.buffers, snapshot().snapshot.buffers);
-
-  SnapshotInfo without_loss = snapshot();
-  without_loss.note.train_loss = std::nullopt;
-  EXPECT_EQ(decode<SnapshotInfo>(encode(without_loss))->note.train_loss, std::nullopt);
 
   DoneInfo done;
   done.result = {

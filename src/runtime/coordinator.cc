@@ -79,9 +79,7 @@ class Coordinator {
     tell_all(Control::kGo);
     began_ = node_.now();
     watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
-    if (last_snapshot_) {
-      judge(std::move(*last_snapshot_));
-    }
+    judge_last_snapshot();
     dismiss_workers();
     watch_until([&] { return evaluator_.idle(); });
     take_metrics();
@@ -246,6 +244,15 @@ class Coordinator {
       judge(std::move(*whole));
     }
     return true;
+  }
+
+  void judge_last_snapshot() {
+    if (last_snapshot_) {
+      for (const WorkerState& worker : workers_) {
+        last_snapshot_->note.loss.add(worker.done->loss);
+      }
+      judge(std::move(*last_snapshot_));
+    }
   }
 
   void judge(SnapshotInfo info) {

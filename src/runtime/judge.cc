@@ -20,7 +20,7 @@ std::optional<Metric> Judge::judge(const SnapshotNote& note, const Snapshot& sna
   metric.step = (note.samples + job_.train.batch - 1) / job_.train.batch;
   metric.loss = evaluation->loss;
   metric.accuracy = evaluation->accuracy;
-  metric.train_loss = note.train_loss;
+  metric.train_loss = note.loss.mean();
   return metric;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "job/job.h"
 #include "record/summary.h"
@@ -11,40 +12,35 @@
 
 namespace motley {
 
+// Mean training loss between two evaluations, gathered where the snapshots are taken.
+struct LossMeter {
+  void add(double more_sum, std::int64_t more_samples) {
+    sum += more_sum;
+    samples += more_samples;
+  }
+  void add(const LossMeter& other) { add(other.sum, other.samples); }
+  std::optional<double> mean() const {
+    return samples > 0 ? std::optional(sum / static_cast<double>(samples)) : std::nullopt;
+  }
+  // What was gathered; begins anew.
+  LossMeter take() { return std::exchange(*this, {}); }
+
+  double sum = 0;
+  std::int64_t samples = 0;
+};
+
 // When and where in the run a snapshot was taken.
 struct SnapshotNote {
   Seconds seconds = 0;
   std::int64_t samples = 0;
-  std::optional<double> train_loss;  // mean over the samples since the snapshot before
-  bool last = false;                 // the model that the run leaves
-  Evaluate evaluate;                 // what it is a part of
+  LossMeter loss;     // of the training samples since the snapshot before
+  bool last = false;  // the model that the run leaves
+  Evaluate evaluate;  // what it is a part of
 };
 
 struct SnapshotInfo {
   SnapshotNote note;
   Snapshot snapshot;
-};
-
-// Mean training loss between two snapshots, gathered where the snapshots are taken.
-class LossMeter {
- public:
-  void add(const Progress& progress) {
-    sum_ += progress.loss_sum;
-    samples_ += progress.loss_samples;
-  }
-  std::optional<double> take() {
-    std::optional<double> mean;
-    if (samples_ > 0) {
-      mean = sum_ / static_cast<double>(samples_);
-    }
-    sum_ = 0;
-    samples_ = 0;
-    return mean;
-  }
-
- private:
-  double sum_ = 0;
-  std::int64_t samples_ = 0;
 };
 
 class Judge {

@@ -56,7 +56,7 @@ class Simulation {
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
       last = progress;
-      loss.add(progress);
+      loss.add(progress.loss_sum, progress.loss_samples);
       sim.on_step(rank, seconds, progress);
     }
 
@@ -112,7 +112,11 @@ class Simulation {
     outcome.allocation = summary_of(first.result.allocation);
     outcome.service = service_;
     outcome.model = snapshot_of(*first.replica);
-    judge({{outcome.seconds, outcome.samples, first.loss.take(), true, {}}, outcome.model});
+    LossMeter loss;
+    for (const auto& worker : workers_) {
+      loss.add(worker->loss);
+    }
+    judge({{outcome.seconds, outcome.samples, loss, true, {}}, outcome.model});
     return outcome;
   }
 

@@ -20,18 +20,14 @@ std::optional<SnapshotInfo> SnapshotMerger::add(SnapshotInfo part) {
   if (evaluate.parts <= 1) {
     return part;
   }
-  auto& [so_far, parts, losses] = sums_[evaluate.number];
+  auto& [so_far, parts] = sums_[evaluate.number];
   const float weight = 1.0F / static_cast<float>(evaluate.parts);
   add_to(so_far.snapshot.parameters, part.snapshot.parameters, weight);
   add_to(so_far.snapshot.buffers, part.snapshot.buffers, weight);
   SnapshotNote& note = so_far.note;
   note.seconds = std::max(note.seconds, part.note.seconds);
   note.samples = std::max(note.samples, part.note.samples);
-  if (part.note.train_loss) {
-    ++losses;
-    const double before = note.train_loss.value_or(0);
-    note.train_loss = before + (*part.note.train_loss - before) / losses;
-  }
+  note.loss.add(part.note.loss);
   if (++parts < evaluate.parts) {
     return std::nullopt;
   }

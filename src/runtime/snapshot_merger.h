@@ -17,7 +17,6 @@ class SnapshotMerger {
   struct Sum {
     SnapshotInfo so_far;
     int parts = 0;
-    int losses = 0;  // parts that have a training loss
   };
 
   std::map<std::int64_t, Sum> sums_;  // by the number of their evaluation

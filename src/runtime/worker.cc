@@ -121,6 +121,7 @@ class Worker final : public FabricSink, public Observer {
     if (options_.rank == 0) {
       send_snapshot({done.result.times.seconds, last_.samples, loss_.take(), true, {}}, *replica);
     } else {
+      done.loss = loss_.take();
       done.result.allocation.history.clear();  // one worker's is enough
     }
     tell(Control::kDone, encode(done));
@@ -130,7 +131,7 @@ class Worker final : public FabricSink, public Observer {
 
   void on_step(Seconds now, const Progress& progress, const WorkerResult&) override {
     last_ = progress;
-    loss_.add(progress);
+    loss_.add(progress.loss_sum, progress.loss_samples);
     if (now - told_ >= kProgressInterval) {
       told_ = now;
       tell(Control::kProgress, encode(ProgressInfo{now, progress}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 
@@ -44,6 +45,7 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       history_{{0, allocation_.first(options_)}} {}
 
 const Shares& Allocator::shares(std::size_t count) {
+  next_share();
   take_effect();
   if (count == options_.total) {
     return current();
@@ -56,11 +58,18 @@ const Shares& Allocator::shares(std::size_t count) {
   return short_step_;
 }
 
+std::size_t Allocator::next_share() {
+  if (decided_) {
+    asked_ = std::exchange(decided_, std::nullopt);
+  }
+  return (asked_ ? asked_->decision.shares : current())[self()];
+}
+
 // Only what a step is computed with goes into the history: the run may end before.
 void Allocator::take_effect() {
-  if (decided_) {
-    history_.push_back(std::move(*decided_));
-    decided_.reset();
+  if (asked_) {
+    history_.push_back(std::move(*asked_));
+    asked_.reset();
   }
 }
 
@@ -77,6 +86,9 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
     return;  // nothing to tell, nobody to tell it to, or nothing to come of it
   }
   advance_ == Advance::kTogether ? hear_together(*mine) : hear_at_own_pace(*mine);
+  if (asked_) {
+    return;  // the next step has other shares already: first they shall show what they are worth
+  }
   Decision decision = allocation_.next(current(), costs_, options_);
   const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
   last_look_ = fmt::format("step {}: {}", step, decision.reason);

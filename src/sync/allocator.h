@@ -47,11 +47,10 @@ class Allocator {
   // their proportion. Valid until the next call.
   const Shares& shares(std::size_t count);
 
-  // For methods without a common step. This worker's own batch in its next step:
-  std::size_t next_share() const {
-    return (decided_ ? decided_->decision.shares : current())[self()];
-  }
-  // That step begins: what was decided since the last one holds from now on. shares() does so too.
+  // For methods without a common step: this worker's own batch in its next step. What is decided
+  // after this question is for the step behind that.
+  std::size_t next_share();
+  // That step begins. (shares() asks and begins at once.)
   void take_effect();
 
   // After every step of this worker: what it computed, how long that took, and how many samples all
@@ -64,7 +63,7 @@ class Allocator {
   AllocationResult result();
 
  private:
-  // The shares of the step under way; those decided since take effect with the next step.
+  // The shares of the step under way.
   const Shares& current() const { return history_.back().decision.shares; }
   std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
   std::optional<StepCost> news(std::int64_t used);
@@ -85,7 +84,8 @@ class Allocator {
   std::int64_t steps_ = 0;       // of this worker
   std::int64_t used_ = 0;        // samples, by all
   std::vector<ShareChange> history_;
-  std::optional<ShareChange> decided_;  // and not in effect yet
+  std::optional<ShareChange> decided_;  // and not asked for yet
+  std::optional<ShareChange> asked_;    // and not in effect yet
   std::string last_look_;
   Shares short_step_;
 };

@@ -46,7 +46,6 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
     const std::int64_t gap = newest_ - std::ranges::min(iteration_of_);
     statistics_.largest_gap = std::max(statistics_.largest_gap, gap);
   }
-  now_ = now;
   Pulse& pulse = pulse_of_[static_cast<std::size_t>(worker)];
   pulse.period = now - std::exchange(pulse.last, now);
 }
@@ -62,7 +61,9 @@ bool Controller::somebody_computes() const {
   return queue_.size() + finished_.size() < iteration_of_.size();
 }
 
-std::optional<Group> Controller::next_group() {
+std::optional<Group> Controller::next_group(Seconds now) {
+  now_ = now;
+  patience_until_ = kForever;
   if (finished_.size() == iteration_of_.size()) {
     Group group = group_of(std::exchange(finished_, {}), kEnd);
     group.last = true;
@@ -76,6 +77,7 @@ std::optional<Group> Controller::next_group() {
   std::vector<std::size_t> places = choose(size, demand);
   std::string_view reason = demand.parts > 1 ? kBridge : kFirstCome;
   if (places.size() < size && somebody_computes() && is_worth_waiting(demand)) {
+    patience_until_ = demand.strict ? kForever : end_of_patience();
     return std::nullopt;
   }
   if (places.size() < size) {
@@ -90,8 +92,8 @@ std::optional<Group> Controller::next_group() {
 // Most of all, the window must not end unconnected. Half a window before, groups that connect are
 // welcome: then there is a choice of who waits for whom.
 Controller::Demand Controller::demand_of_filter() const {
-  if (!rules_.filter) {
-    return {};
+  if (!rules_.filter || !finished_.empty()) {
+    return {};  // at the end of the run the last group is about to connect everybody
   }
   const std::int64_t groups_left = std::max<std::int64_t>(rules_.window - graph_.groups() - 1, 0);
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
@@ -114,10 +116,8 @@ bool Controller::is_worth_waiting(const Demand& demand) const {
   if (demand.strict) {
     return true;
   }
-  constexpr double kLongestWait = 0.25;  // of the first one's own period
-  const Rank first = queue_.front().worker;
-  const Rank own = demand.component_of[static_cast<std::size_t>(first)];
-  const Seconds patience = kLongestWait * pulse_of_[static_cast<std::size_t>(first)].period;
+  const Rank own = demand.component_of[static_cast<std::size_t>(queue_.front().worker)];
+  const Seconds patience = end_of_patience() - now_;
   bool somebody_comes = false;
   std::vector<int> size_of(demand.component_of.size(), 0);  // by a component's name
   for (std::size_t worker = 0; worker < demand.component_of.size(); ++worker) {
@@ -125,10 +125,17 @@ bool Controller::is_worth_waiting(const Demand& demand) const {
     ++size_of[static_cast<std::size_t>(component)];
     // Who is late by a second is not likely to come sooner than in another.
     const Seconds wait = std::abs(pulse_of_[worker].last + pulse_of_[worker].period - now_);
-    somebody_comes = somebody_comes || (component != own && wait <= patience);
+    somebody_comes = somebody_comes || (component != own && wait < patience);
   }
   const int own_size = std::exchange(size_of[static_cast<std::size_t>(own)], 0);
   return somebody_comes && own_size <= std::ranges::max(size_of);
+}
+
+// A quarter of its own period after it came, the first in the queue has waited long enough.
+Seconds Controller::end_of_patience() const {
+  constexpr double kLongestWait = 0.25;
+  const Pulse& pulse = pulse_of_[static_cast<std::size_t>(queue_.front().worker)];
+  return pulse.last + kLongestWait * pulse.period;
 }
 
 // Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
@@ -189,7 +196,7 @@ void Controller::count(const Group& group) {
   }
   graph_.add(group.members);
   if (finished_.empty()) {
-    track_connection();  // after that the last group is about to connect everybody anyway
+    track_connection();
   }
 }
 

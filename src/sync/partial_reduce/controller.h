@@ -2,7 +2,7 @@
 // Node, no clock; service.cc carries its messages.
 //
 //   controller.ready(worker, iteration, now);   // or finished(), when there is no work left for it
-//   while (auto group = controller.next_group()) { ... tell its members ... }
+//   while (auto group = controller.next_group(now)) { ... tell its members ... }
 //
 // Its parts, by the paper's names: a queue of ready signals, first come, first served; the group
 // filter over the history of groups (sync_graph.h); the weight generator (weights.h).
@@ -17,7 +17,8 @@
 //
 // Who must wait when the window ends, may have to wait for a slow worker for as long as that takes.
 // So half a window before, groups that connect are welcome: who is in a smaller part waits for
-// somebody of another one, if that will not take long.
+// somebody of another one, if that will not take long, and no longer. Once a worker has finished
+// its last iteration, nobody waits for a connection any more: the last group, of all, is near.
 //
 // Cost: one look at every worker per group, some microseconds for a thousand.
 #pragma once
@@ -77,7 +78,11 @@ class Controller {
   // A group that may leave now; nullopt: none before somebody else is ready. When nobody else can
   // be, whoever waits may go, in a smaller group if need be; when all have finished, all of them
   // are the last group.
-  std::optional<Group> next_group();
+  std::optional<Group> next_group(Seconds now);
+  // When next_group() has none: the moment at which it should be asked again if nobody comes
+  // before.
+  Seconds patience_until() const { return patience_until_; }
+  static constexpr Seconds kForever = 1e18;
 
   const GroupStatistics& statistics() const { return statistics_; }
 
@@ -104,6 +109,7 @@ class Controller {
   };
   Demand demand_of_filter() const;
   bool is_worth_waiting(const Demand& demand) const;
+  Seconds end_of_patience() const;
   std::vector<std::size_t> choose(std::size_t size, const Demand& demand) const;
   Queue take(const std::vector<std::size_t>& places);
   Group group_of(Queue members, std::string_view reason);
@@ -116,7 +122,8 @@ class Controller {
   std::vector<std::int64_t> iteration_of_;  // by worker, as last heard
   std::int64_t newest_ = 0;                 // of them
   std::vector<Pulse> pulse_of_;             // by worker
-  Seconds now_ = 0;                         // when the last signal came
+  Seconds now_ = 0;                         // when a group was last asked for
+  Seconds patience_until_ = kForever;
   SyncGraph graph_;
   bool ever_connected_ = false;
   std::int64_t longest_window_ = 0;  // so far, whether it ended connected or not

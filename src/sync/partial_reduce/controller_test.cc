@@ -64,7 +64,7 @@ class Crowd {
     while (!over_) {
       RC_ASSERT(!computing_.empty());  // nobody waits for nothing
       signal(anyone());
-      while (auto group = controller_.next_group()) {
+      while (auto group = controller_.next_group(now_)) {
         release(std::move(*group));
       }
     }
@@ -160,7 +160,9 @@ RC_GTEST_PROP(Controller, ConnectsAllWorkersInEveryWindow, ()) {
   for (std::size_t start = 0; start + window <= regular.size(); ++start) {
     RC_ASSERT(connects(regular.subspan(start, window), rules.workers));
   }
-  RC_ASSERT(crowd.statistics().longest_window.value_or(0) <= rules.window);
+  const auto longest = crowd.statistics().longest_window;
+  RC_ASSERT(regular.size() < window || longest.has_value());
+  RC_ASSERT(longest.value_or(0) <= rules.window);
 }
 
 // Against its definition, from every group on.
@@ -180,7 +182,7 @@ RC_GTEST_PROP(Controller, KnowsTheLongestWindow, ()) {
     const auto next = std::ranges::find_if(order, [&](Rank r) { return computing.contains(r); });
     computing.erase(*next);
     controller.ready(*next, 0, 0);
-    while (auto group = controller.next_group()) {
+    while (auto group = controller.next_group(0)) {
       computing.insert(group->members.begin(), group->members.end());
       groups.push_back(std::move(*group));
     }
@@ -215,13 +217,13 @@ TEST(Controller, ServesFirstComeFirst) {
   Controller controller = of(6, 3, 20);
   controller.ready(4, 0, 0);
   controller.ready(1, 0, 0);
-  EXPECT_FALSE(controller.next_group());
+  EXPECT_FALSE(controller.next_group(0));
   controller.ready(3, 0, 0);
   controller.ready(0, 0, 0);
-  const auto group = controller.next_group();
+  const auto group = controller.next_group(0);
   EXPECT_EQ(members(group), (std::vector<Rank>{1, 3, 4}));
   EXPECT_EQ(group->reason, "first come, first served");
-  EXPECT_FALSE(controller.next_group());
+  EXPECT_FALSE(controller.next_group(0));
   EXPECT_TRUE(controller.is_waiting(0));
   EXPECT_FALSE(controller.is_waiting(1));
 }
@@ -232,17 +234,42 @@ TEST(Controller, HoldsAGroupBackUntilItConnects) {
   const auto pair = [&](Rank a, Rank b) {
     controller.ready(a, 0, 0);
     controller.ready(b, 0, 0);
-    return members(controller.next_group());
+    return members(controller.next_group(0));
   };
   EXPECT_EQ(pair(0, 1), (std::vector<Rank>{0, 1}));
   EXPECT_EQ(pair(0, 1), (std::vector<Rank>{}));  // three joins are needed, and two groups are left
   controller.ready(2, 0, 0);
-  const auto bridge = controller.next_group();
+  const auto bridge = controller.next_group(0);
   EXPECT_EQ(members(bridge), (std::vector<Rank>{0, 2}));
   EXPECT_EQ(bridge->reason, "connects parts of the cluster that would drift apart");
   EXPECT_EQ(pair(0, 2), (std::vector<Rank>{}));
   controller.ready(3, 0, 0);
-  EXPECT_EQ(members(controller.next_group()), (std::vector<Rank>{1, 3}));
+  EXPECT_EQ(members(controller.next_group(0)), (std::vector<Rank>{1, 3}));
+}
+
+// Half a window before it must, 0 and 1 wait for 2 and 3, who come a tenth of a period later; but
+// not for longer than a quarter, should they be late this time.
+TEST(Controller, WaitsForAConnectionAsLongAsThatIsShort) {
+  for (const bool is_late : {false, true}) {
+    Controller controller = of(4, 2, 20);
+    const auto both_ready = [&](Rank a, Rank b, Seconds now) {
+      controller.ready(a, 0, now);
+      controller.ready(b, 0, now);
+      return members(controller.next_group(now));
+    };
+    for (int k = 0; k < 5; ++k) {
+      EXPECT_EQ(both_ready(0, 1, k), (std::vector<Rank>{0, 1}));
+      EXPECT_EQ(both_ready(2, 3, k + 0.1), (std::vector<Rank>{2, 3}));
+    }
+    EXPECT_EQ(both_ready(0, 1, 5), (std::vector<Rank>{}));
+    EXPECT_EQ(controller.patience_until(), 5.25);
+    if (is_late) {
+      EXPECT_EQ(members(controller.next_group(5.25)), (std::vector<Rank>{0, 1}));
+    } else {
+      controller.ready(2, 0, 5.1);
+      EXPECT_EQ(members(controller.next_group(5.1)), (std::vector<Rank>{0, 2}));
+    }
+  }
 }
 
 TEST(Controller, WithoutTheFilterHalvesDriftApart) {
@@ -250,7 +277,7 @@ TEST(Controller, WithoutTheFilterHalvesDriftApart) {
   for (int i = 0; i < 100; ++i) {
     for (const Rank rank : {0, 1, 2, 3}) {
       controller.ready(rank, i, i);
-      controller.next_group();
+      controller.next_group(0);
     }
   }
   EXPECT_EQ(controller.statistics().groups, 200);
@@ -261,14 +288,14 @@ TEST(Controller, TheLastGroupsMayBeSmaller) {
   Controller controller = of(3, 2, 20);
   controller.ready(0, 0, 0);
   controller.finished(1, 7, 0);
-  EXPECT_FALSE(controller.next_group());  // 2 may still come
+  EXPECT_FALSE(controller.next_group(0));  // 2 may still come
   controller.finished(2, 7, 0);
-  const auto alone = controller.next_group();
+  const auto alone = controller.next_group(0);
   EXPECT_EQ(members(alone), (std::vector<Rank>{0}));
   EXPECT_EQ(alone->weights, (std::vector<double>{1}));
-  EXPECT_FALSE(controller.next_group());
+  EXPECT_FALSE(controller.next_group(0));
   controller.finished(0, 1, 0);
-  const auto last = controller.next_group();
+  const auto last = controller.next_group(0);
   EXPECT_EQ(members(last), (std::vector<Rank>{0, 1, 2}));
   EXPECT_TRUE(last->last);
 }
@@ -277,7 +304,7 @@ TEST(Controller, CountsStalenessAndTheGap) {
   Controller controller = of(3, 2, 20);
   controller.ready(0, 9, 0);
   controller.ready(1, 4, 0);
-  controller.next_group();
+  controller.next_group(0);
   const GroupStatistics& statistics = controller.statistics();
   EXPECT_EQ(statistics.staleness, 5);
   EXPECT_EQ(statistics.largest_staleness, 5);

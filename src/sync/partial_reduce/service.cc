@@ -37,10 +37,13 @@ class Service {
 
   ServiceResult run() {
     while (!over_) {
-      const Message message = context_.node.receive({Channel::kPartialReduce});
+      const auto message =
+          context_.node.receive_until({Channel::kPartialReduce}, controller_.patience_until());
       const Seconds began = context_.node.now();
-      on_ready(message.from, ReadySignal::of(message.header));
-      while (const auto group = controller_.next_group()) {
+      if (message) {
+        on_ready(message->from, ReadySignal::of(message->header), began);
+      }
+      while (const auto group = controller_.next_group(began)) {
         release(*group);
       }
       seconds_ += context_.node.now() - began;
@@ -51,7 +54,7 @@ class Service {
  private:
   // A worker gets its next samples when it comes, not when its group leaves: so nobody who is in a
   // group turns out to have nothing left to do.
-  void on_ready(Rank worker, const ReadySignal& signal) {
+  void on_ready(Rank worker, const ReadySignal& signal, Seconds now) {
     const bool is_sound = worker >= 0 && worker < context_.node.size() &&
                           !controller_.is_waiting(worker) && signal.samples >= 0 && signal.want > 0;
     if (!is_sound) {
@@ -65,9 +68,9 @@ class Service {
     StepSamples& next = next_[static_cast<std::size_t>(worker)];
     next = dispenser_.next(signal.want);
     if (next.count > 0) {
-      controller_.ready(worker, signal.iteration, context_.node.now());
+      controller_.ready(worker, signal.iteration, now);
     } else {
-      controller_.finished(worker, signal.iteration, context_.node.now());
+      controller_.finished(worker, signal.iteration, now);
     }
   }
 

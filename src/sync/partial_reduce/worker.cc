@@ -58,8 +58,9 @@ class PartialReduce final : public Strategy {
   // of all workers' steps is the step of the whole batch.
   void step(std::size_t samples) {
     if (samples > 0) {
-      const double scale = static_cast<double>(context_.node.size()) /
-                           static_cast<double>(context_.ledger.options().batch);
+      const LedgerOptions& ledger = context_.ledger.options();
+      const auto batch = static_cast<double>(std::min(ledger.batch, ledger.dataset));
+      const double scale = static_cast<double>(context_.node.size()) / batch;
       context_.node.busy(0, [&] { context_.replica.apply(scale); });
     }
   }
