@@ -24,10 +24,5 @@ function(motley_uses_torch target)
   endif()
   # Half the time goes into optimising torch's templates; the arithmetic is inside libtorch.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
-  # ccache refuses precompiled headers unless told that macros and times in them may be ignored.
-  if(CCACHE)
-    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE}")
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-  endif()
+  motley_precompiled_with_ccache(${target})
 endfunction()

@@ -25,8 +25,8 @@ samples = 500
 features = 20000   # enough for the ring
 [train]
 batch = 50
-steps = 60
-eval_every = 20
+steps = 30
+eval_every = 10
 [cluster]
 workers = 3
 unit = 1e-5
@@ -82,7 +82,7 @@ TEST(Coordinator, ARealRunEqualsASimulatedOne) {
   const RunOutcome real = train_toy(job, real_monitor);
   const RunOutcome simulated = simulate(job, *toy_task(job), simulated_monitor);
 
-  EXPECT_EQ(real.samples, 3'000);
+  EXPECT_EQ(real.samples, 1'500);
   EXPECT_EQ(real.stopped, std::nullopt);
   EXPECT_EQ(real.model.parameters, simulated.model.parameters);
   ASSERT_EQ(real_monitor.metrics.size(), 3U);
@@ -143,17 +143,17 @@ TEST(Coordinator, EndsWhenTheTargetIsReached) {
 
 // Who meets whom is up to the clocks of real processes; what is used and what is learnt is not.
 TEST(Coordinator, PartialReduceInRealProcesses) {
-  const Job job = toy_job({"strategy.sync=partial_reduce", "train.eval_every=10"});
+  const Job job = toy_job({"strategy.sync=partial_reduce", "train.eval_every=5"});
   QuietMonitor monitor;
   const RunOutcome outcome = train_toy(job, monitor);
-  EXPECT_EQ(outcome.samples, 3'000);
+  EXPECT_EQ(outcome.samples, 1'500);
   std::int64_t samples = 0;
   std::int64_t steps = 0;
   for (const WorkerSummary& worker : outcome.workers) {
     samples += worker.samples;
     steps += worker.steps;
   }
-  EXPECT_EQ(samples, 3'000);
+  EXPECT_EQ(samples, 1'500);
   ASSERT_FALSE(outcome.service.figures.empty());
   EXPECT_EQ(outcome.service.figures[0].name, "groups");
   const auto groups = std::get<std::int64_t>(outcome.service.figures[0].value);
@@ -162,15 +162,16 @@ TEST(Coordinator, PartialReduceInRealProcesses) {
   simulate(toy_job(), *toy_task(job), simulated);
   ASSERT_GT(monitor.metrics.size(), 2U);
   EXPECT_NEAR(monitor.metrics.back().loss / simulated.metrics.back().loss, 1, 0.05);
-  EXPECT_EQ(monitor.metrics.back().samples, 3'000);
+  EXPECT_EQ(monitor.metrics.back().samples, 1'500);
 }
 
 TEST(Coordinator, PartialReduceStopsInOrderWhenAsked) {
   QuietMonitor monitor;
   monitor.stop_after_samples = 1;
-  const RunOutcome outcome = train_toy(
-      toy_job({"strategy.sync=partial_reduce", "train.steps=1000000", "cluster.unit=1e-4"}),
-      monitor);
+  const RunOutcome outcome =
+      train_toy(toy_job({"strategy.sync=partial_reduce", "train.steps=1000000", "cluster.unit=1e-4",
+                         "data.features=100"}),
+                monitor);
   EXPECT_EQ(outcome.stopped, "SIGINT");
   EXPECT_GT(outcome.samples, 0);
   EXPECT_LT(outcome.samples, 1'000'000);
