@@ -41,7 +41,7 @@ function(motley_compiles_tests target)
 endfunction()
 
 # The headers of the test frameworks, read once for all test programs.
-file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cc "")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/test_headers.cc CONTENT "")
 add_library(motley_test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cc)
 motley_compiles_tests(motley_test_headers)
 target_precompile_headers(motley_test_headers PRIVATE <gtest/gtest.h> <rapidcheck/gtest.h>)

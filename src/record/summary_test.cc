@@ -175,6 +175,17 @@ TEST(Summary, NumbersThatJsonDoesNotHaveAreNull) {
   EXPECT_TRUE(json["per_worker"][0]["wait_seconds"].is_null());
 }
 
+TEST(Summary, AMethodsFiguresStandUnderItsName) {
+  Summary summary = sample();
+  summary.sync = "partial_reduce";
+  summary.method = {{"groups", std::int64_t{12}},
+                    {"mean_group_size", 2.5},
+                    {"mean_staleness", kNaN},
+                    {"longest_window", {}}};
+  EXPECT_EQ(to_json(summary)["partial_reduce"].dump(),
+            R"({"groups":12,"mean_group_size":2.5,"mean_staleness":null,"longest_window":null})");
+}
+
 TEST(Metric, IsOneLineOfMetrics) {
   const Summary summary = sample();
   EXPECT_EQ(to_json(summary.metrics[0]).dump(),

@@ -122,7 +122,7 @@ TEST(Adaptive, IsNoWorseThanEqualOnWorkersThatAreAlike) {
     for (const std::size_t workers : {4U, 16U}) {
       for (const std::int64_t window : {1, 3, 10}) {
         double ratio = 0;
-        constexpr int kSeeds = 2;
+        constexpr int kSeeds = 3;
         for (int seed = 1; seed <= kSeeds; ++seed) {
           Job job = compute_bound(std::vector<double>(workers, 1.0),
                                   64 * static_cast<std::int64_t>(workers), "adaptive");

@@ -4,6 +4,7 @@
 #include <utility>
 
 namespace motley {
+
 SyncGraph::SyncGraph(int workers) : joins_(static_cast<std::size_t>(workers), {0, kNever}) {}
 
 void SyncGraph::add(std::span<const Rank> group) {
