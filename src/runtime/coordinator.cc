@@ -403,8 +403,8 @@ class Coordinator {
   Snapshot model_;
   std::optional<SnapshotInfo> last_snapshot_;  // of the run
   ServiceResult service_;                      // of the service's thread, until that has ended
+  std::atomic<bool> serving_ = false;          // the method's service is at work
   std::optional<std::string> stopped_;
-  std::atomic<bool> serving_ = false;   // the method's service is at work
   std::atomic<bool> stopping_ = false;  // the same, for the service
   std::optional<Cause> cause_;
   bool introduced_ = false;  // workers can be reached

@@ -57,7 +57,7 @@ struct Group {
 struct GroupStatistics {
   std::int64_t groups = 0;
   std::int64_t members = 0;    // of all groups together
-  std::int64_t bridges = 0;    // groups that the filter made other than first come
+  std::int64_t bridges = 0;    // groups that connected what the filter asked for
   std::int64_t staleness = 0;  // iterations behind the newest member, of all together
   std::int64_t largest_staleness = 0;
   std::int64_t largest_gap = 0;  // between the iterations of any two workers
