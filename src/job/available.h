@@ -25,8 +25,11 @@ inline constexpr Choice kSyncMethods[] = {
     {"partial_reduce", true,
      "small groups of whoever is ready average their models, not all at the pace of the slowest "
      "(Miao et al.)"},
-    {"hop", false},
-    {"ad_psgd", false},
+    {"hop", true,
+     "workers average with their neighbours on a graph, and queues bound how far they drift apart "
+     "(Luo et al.)"},
+    {"ad_psgd", true,
+     "while a worker computes, it averages with a random other one (Lian et al.)"},
     {"ps_bsp", false},
     {"ps_asp", false},
     {"ps_ssp", false},
@@ -43,6 +46,13 @@ inline constexpr Choice kAllocations[] = {
 };
 inline constexpr Choice kGroupWeights[] = {{"constant"}, {"dynamic"}};
 inline constexpr Choice kDynamicRules[] = {{"decay"}, {"ema"}};
+inline constexpr Choice kGraphs[] = {
+    {"ring"}, {"ring_based"}, {"double_ring"}, {"complete"}, {"edges"},
+};
+inline constexpr Choice kGossipGraphs[] = {{"ring"}, {"complete"}};
+inline constexpr Choice kHopModes[] = {
+    {"standard"}, {"backup"}, {"staleness"}, {"notify_ack"},
+};
 inline constexpr Choice kCodecs[] = {
     {"none", true, "numbers travel as 32-bit floats"},
     {"fp16", false},
@@ -53,8 +63,7 @@ inline constexpr Choice kCodecs[] = {
 
 // Keys and tables of the methods that are not available: refused by name, not as misspelt.
 inline constexpr std::string_view kReservedKeys[] = {
-    "strategy.hop",  "strategy.ps",        "strategy.adsp",
-    "strategy.ashl", "strategy.local_sgd", "strategy.topk",
+    "strategy.ps", "strategy.adsp", "strategy.ashl", "strategy.local_sgd", "strategy.topk",
 };
 
 }  // namespace motley

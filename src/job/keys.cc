@@ -23,6 +23,7 @@ constexpr auto event = &at<SpeedEvent, Member>;
 // and moments of a run well below Node::kForever.
 constexpr Range kSize{1, 1e9};
 constexpr Range kCount{0, 1e9};
+constexpr Range kIterations{0, 1000};  // queues have room for as many models
 constexpr Range kSeconds{0, 1e6};
 constexpr Range kSpeed{1e-6, 1e6};
 constexpr Range kAtLeast0{0};
@@ -54,6 +55,13 @@ constexpr Belongs kAdaptive{[](const Job& j) { return j.strategy.allocation == "
                             "strategy.allocation = \"adaptive\"", false, true};
 constexpr Belongs kPartialReduce{[](const Job& j) { return j.strategy.sync == "partial_reduce"; },
                                  "strategy.sync = \"partial_reduce\"", false, true};
+constexpr Belongs kHop{[](const Job& j) { return j.strategy.sync == "hop"; },
+                       "strategy.sync = \"hop\"", false, true};
+constexpr Belongs kHopEdges{
+    [](const Job& j) { return j.strategy.sync == "hop" && j.strategy.hop.graph == "edges"; },
+    "strategy.hop.graph = \"edges\"", true, true};
+constexpr Belongs kAdPsgd{[](const Job& j) { return j.strategy.sync == "ad_psgd"; },
+                          "strategy.sync = \"ad_psgd\"", false, true};
 
 constexpr Key<Job> kJobKeys[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
@@ -142,6 +150,23 @@ constexpr Key<Job> kJobKeys[] = {
     {"strategy.partial_reduce.filter",
      job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::filter>, YesOrNo{},
      "see to it that they do", kPartialReduce},
+    {"strategy.hop.graph", job<&Job::strategy, &StrategySpec::hop, &HopSpec::graph>,
+     OneOf{"a graph", kGraphs}, "who sends its model to whom", kHop},
+    {"strategy.hop.edges", job<&Job::strategy, &StrategySpec::hop, &HopSpec::edges>, Edges{},
+     "`[from, to]` for every edge; both ways takes two", kHopEdges},
+    {"strategy.hop.mode", job<&Job::strategy, &StrategySpec::hop, &HopSpec::mode>,
+     OneOf{"a mode of Hop", kHopModes}, "which updates of its neighbours a worker waits for", kHop},
+    {"strategy.hop.backup", job<&Job::strategy, &StrategySpec::hop, &HopSpec::backup>,
+     Range{0, 65535}, "in-neighbours whose updates may be missing (mode `backup`)", kHop},
+    {"strategy.hop.staleness", job<&Job::strategy, &StrategySpec::hop, &HopSpec::staleness>,
+     kIterations, "iterations that an update may be old (mode `staleness`)", kHop},
+    {"strategy.hop.max_gap", job<&Job::strategy, &StrategySpec::hop, &HopSpec::max_gap>,
+     kIterations,
+     "tokens: iterations that a worker may be ahead of an out-neighbour; 0 = no tokens", kHop},
+    {"strategy.hop.max_jump", job<&Job::strategy, &StrategySpec::hop, &HopSpec::max_jump>,
+     kIterations, "iterations that a worker far behind goes on at once; 0 = never skip", kHop},
+    {"strategy.ad_psgd.graph", job<&Job::strategy, &StrategySpec::ad_psgd, &AdPsgdSpec::graph>,
+     OneOf{"a graph", kGossipGraphs}, "with whom a worker may average", kAdPsgd},
 
     {"cluster.workers", job<&Job::cluster, &ClusterSpec::workers>, Range{1, 65536},
      "how many there are"},

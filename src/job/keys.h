@@ -34,8 +34,9 @@ struct OneOf {
 struct YesOrNo {};        // true or false
 struct AnyPath {};        // a string, not empty
 struct DirectoryName {};  // a string fit to name a directory
+struct Edges {};          // pairs of ranks
 struct Tables {};         // an array of tables, which have keys of their own
-using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Tables>;
+using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Edges, Tables>;
 
 // Where a value goes. Nothing: the value is checked and says nothing more (a kind of one kind).
 template <class Record>
@@ -44,6 +45,7 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
+                 std::vector<Edge>& (*)(Record&),
                  std::vector<RandomSlowdown>& (*)(Record&), std::vector<SpeedEvent>& (*)(Record&)>;
 
 // When a key means something: given elsewhere it is refused, not ignored.

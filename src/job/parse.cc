@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 
+#include "job/check_strategy.h"
 #include "job/document.h"
 #include "job/keys.h"
 #include "job/value.h"
@@ -101,29 +102,6 @@ Status check_sizes(const Job& job, const Document& document) {
   return {};
 }
 
-// Groups of P workers: P of them there must be, and a window in which they can connect all.
-Status check_groups(const Job& job, const Document& document) {
-  if (job.strategy.sync != "partial_reduce") {
-    return {};
-  }
-  const PartialReduceSpec& spec = job.strategy.partial_reduce;
-  const int workers = job.cluster.workers;
-  if (spec.group > workers) {
-    return tl::unexpected(document.error_at(
-        {"strategy.partial_reduce.group", "cluster.workers", "strategy.sync"},
-        fmt::format("strategy.partial_reduce.group is {}, but cluster.workers is {}", spec.group,
-                    workers)));
-  }
-  if (const std::int64_t fewest = spec.fewest_among(workers); *spec.window < fewest) {
-    return tl::unexpected(document.error_at(
-        {"strategy.partial_reduce.window"},
-        fmt::format("strategy.partial_reduce.window is {}, but it takes {} groups of {} to connect "
-                    "{} workers",
-                    *spec.window, fewest, spec.group, workers)));
-  }
-  return {};
-}
-
 Status check_events(const Job& job, const Document& document) {
   const std::vector<SpeedEvent>& events = job.cluster.events;
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -184,7 +162,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   Status status = fill_lists(job, document);
   status = status ? check_belongings(job, document) : status;
   status = status ? check_sizes(job, document) : status;
-  status = status ? check_groups(job, document) : status;
+  status = status ? check_strategy(job, document) : status;
   status = status ? check_events(job, document) : status;
   status = status ? check_mode(job, document, mode) : status;
   status = status ? check_quotas(job, document, mode) : status;

@@ -36,10 +36,20 @@ std::string as_toml(const std::vector<double>& list, const Rule& rule) {
   return list.empty() ? "" : fmt::format("[{}]", fmt::join(list, ", "));
 }
 
+std::string as_toml(const std::vector<Edge>& edges, const Rule&) {
+  std::vector<std::string> texts;
+  for (const auto& [from, to] : edges) {
+    texts.push_back(fmt::format("[{}, {}]", from, to));
+  }
+  return texts.empty() ? "" : fmt::format("[{}]", fmt::join(texts, ", "));
+}
+
 template <class Place>
 constexpr bool is_table_list = false;
-template <class Entry, class Record>
-constexpr bool is_table_list<std::vector<Entry>& (*)(Record&)> = !std::is_arithmetic_v<Entry>;
+template <class Record>
+constexpr bool is_table_list<std::vector<RandomSlowdown>& (*)(Record&)> = true;
+template <class Record>
+constexpr bool is_table_list<std::vector<SpeedEvent>& (*)(Record&)> = true;
 
 // The value that `key` has in `record`. A list of tables is not one value: nothing.
 template <class Record>
@@ -101,6 +111,9 @@ std::string kind_of_value(const Key<Record>& key) {
   }
   if (std::holds_alternative<YesOrNo>(key.rule)) {
     return "`true` or `false`";
+  }
+  if (std::holds_alternative<Edges>(key.rule)) {
+    return "list of pairs of ranks";
   }
   return std::holds_alternative<Tables>(key.rule) ? "list of tables" : "string";
 }

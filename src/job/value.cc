@@ -112,6 +112,37 @@ Stored read(std::vector<double>& place, const toml::node& value, const std::stri
   return {};
 }
 
+Stored read(Rank& place, const toml::node& value, const std::string& label) {
+  return read(place, value, label, Range{0, 65535});
+}
+
+Stored read(std::vector<Edge>& place, const toml::node& value, const std::string& label,
+            const Rule&) {
+  const auto* list = value.as_array();
+  if (!list) {
+    return problem(value, wrong_type(label, value, "an array of edges, [from, to] each"));
+  }
+  place.clear();
+  for (const toml::node& item : *list) {
+    const std::string item_label = fmt::format("{}[{}]", label, place.size());
+    const auto* pair = item.as_array();
+    if (!pair || pair->size() != 2) {
+      return problem(item, fmt::format("{} should be an edge, [from, to]", item_label));
+    }
+    Edge& edge = place.emplace_back();
+    Stored stored = read(edge.from, *pair->get(0), item_label);
+    stored = stored ? read(edge.to, *pair->get(1), item_label) : stored;
+    if (!stored) {
+      return stored;
+    }
+    if (edge.from == edge.to) {
+      return problem(item, fmt::format("{} is from worker {} to itself, which every worker has",
+                                       item_label, edge.from));
+    }
+  }
+  return {};
+}
+
 std::string unknown_choice(std::string_view label, std::string_view name, const OneOf& one_of) {
   std::vector<std::string_view> all;
   std::vector<std::string_view> available;

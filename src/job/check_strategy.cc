@@ -1,0 +1,120 @@
+#include "job/check_strategy.h"
+
+#include <fmt/format.h>
+
+namespace motley {
+namespace {
+
+// Groups of P workers: P of them there must be, and a window in which they can connect all.
+Status check_partial_reduce(const Job& job, const Document& document) {
+  const PartialReduceSpec& spec = job.strategy.partial_reduce;
+  const int workers = job.cluster.workers;
+  if (spec.group > workers) {
+    return tl::unexpected(document.error_at(
+        {"strategy.partial_reduce.group", "cluster.workers", "strategy.sync"},
+        fmt::format("strategy.partial_reduce.group is {}, but cluster.workers is {}", spec.group,
+                    workers)));
+  }
+  if (const std::int64_t fewest = spec.fewest_among(workers); *spec.window < fewest) {
+    return tl::unexpected(document.error_at(
+        {"strategy.partial_reduce.window"},
+        fmt::format("strategy.partial_reduce.window is {}, but it takes {} groups of {} to connect "
+                    "{} workers",
+                    *spec.window, fewest, spec.group, workers)));
+  }
+  return {};
+}
+
+// A graph of these workers on which news of everybody reaches everybody.
+Status check_graph(const Job& job, const Document& document) {
+  constexpr int kMostWorkers = 4096;  // all shortest paths are looked at
+  const HopSpec& spec = job.strategy.hop;
+  const int workers = job.cluster.workers;
+  if (workers > kMostWorkers) {
+    return tl::unexpected(
+        document.error_at({"cluster.workers"},
+                          fmt::format("cluster.workers is {}, but strategy.sync = \"hop\" takes {} "
+                                      "at most",
+                                      workers, kMostWorkers)));
+  }
+  if (spec.graph == "double_ring" && workers % 2 != 0) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.graph", "cluster.workers"},
+        fmt::format("strategy.hop.graph = \"double_ring\" needs an even number of workers, but "
+                    "cluster.workers is {}",
+                    workers)));
+  }
+  if (spec.graph != "edges") {
+    return {};
+  }
+  for (const auto& [from, to] : spec.edges) {
+    if (from >= workers || to >= workers) {
+      return tl::unexpected(document.error_at(
+          {"strategy.hop.edges"},
+          fmt::format("strategy.hop.edges has [{}, {}], but cluster.workers is {} and ranks count "
+                      "from 0",
+                      from, to, workers)));
+    }
+  }
+  const Graph graph = spec.graph_among(workers);
+  if (const auto gap = graph.first_without_path()) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.edges"},
+        fmt::format("strategy.hop.edges is not strongly connected: no path leads from worker {} to "
+                    "worker {}",
+                    gap->from, gap->to)));
+  }
+  return {};
+}
+
+// Which settings of Hop need which.
+Status check_hop(const Job& job, const Document& document) {
+  const HopSpec& spec = job.strategy.hop;
+  const bool has_backup = spec.mode == "backup";
+  const bool may_skip = has_backup || spec.mode == "staleness";
+  if (Status status = check_graph(job, document); !status) {
+    return status;
+  }
+  const int fewest = spec.graph_among(job.cluster.workers).smallest_in_degree();
+  if (has_backup && spec.backup >= fewest) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.backup", "strategy.hop.mode"},
+        fmt::format("strategy.hop.backup is {}, but must be below the smallest in-degree of the "
+                    "graph, which is {}",
+                    spec.backup, fewest)));
+  }
+  if (has_backup && spec.max_gap == 0) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.max_gap", "strategy.hop.mode"},
+        "strategy.hop.mode = \"backup\" needs tokens, strategy.hop.max_gap above 0: without them "
+        "nothing bounds the gap between workers"));
+  }
+  if (spec.max_jump > 0 && !may_skip) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.max_jump"},
+        fmt::format("strategy.hop.max_jump needs strategy.hop.mode = \"backup\" or \"staleness\", "
+                    "not \"{}\": neighbours miss the updates of skipped iterations",
+                    spec.mode)));
+  }
+  if (spec.max_jump > 0 && spec.max_gap == 0) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.max_jump"},
+        "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker how "
+        "far behind it is"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_strategy(const Job& job, const Document& document) {
+  if (job.strategy.sync == "partial_reduce") {
+    return check_partial_reduce(job, document);
+  }
+  if (job.strategy.sync == "hop") {
+    return check_hop(job, document);
+  }
+  return {};
+}
+
+}  // namespace motley
