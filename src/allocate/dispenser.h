@@ -20,6 +20,9 @@ class Dispenser {
     return samples;
   }
 
+  // Samples dealt so far.
+  std::int64_t dealt() const { return dealt_; }
+
   // The run ends early: nothing more is dealt.
   void close() { options_.limit = dealt_; }
 

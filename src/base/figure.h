@@ -1,4 +1,4 @@
-// Figure: a number with a name. What a method has to say of a run beyond what every method says.
+// Figure: a number with a name, or a row of them. What a method has to say of a run beyond what every method says.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace motley {
 
 // Nothing: it is not known, or there is none.
-using FigureValue = std::variant<std::monostate, std::int64_t, double>;
+using FigureValue = std::variant<std::monostate, std::int64_t, double, std::vector<std::int64_t>>;
 
 struct Figure {
   std::string name;  // as in summary.json: "mean_group_size"

@@ -58,9 +58,11 @@ void show_method(const Summary& summary) {
     std::string name = figure.name;
     std::ranges::replace(name, '_', ' ');
     parts.push_back(std::visit(
-        [&]<class Value>(Value value) {
+        [&]<class Value>(const Value& value) {
           if constexpr (std::is_same_v<Value, std::monostate>) {
             return name + " none";
+          } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
+            return fmt::format("{} {}", name, fmt::join(value, " "));
           } else {
             return fmt::format("{} {:.4g}", name, static_cast<double>(value));
           }

@@ -15,6 +15,11 @@ enum class Channel : std::uint32_t {
   kAllReduce = 2,  // sync/all_reduce.h
   kShares = 3,     // sync/allocator.h
   kPartialReduce = 4,
+  kSupply = 5,   // sync/supply.h
+  kClosing = 6,  // the average of all models at the end of a run
+  kHop = 7,
+  kAdPsgd = 8,
+  kAdPsgdEnd = 9,
   kUser = 1000,  // and up: methods that are not part of motley
 };
 

@@ -10,8 +10,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
+#include <type_traits>
 
 namespace motley {
 
@@ -24,6 +27,22 @@ class Payload {
   static Payload adopt(std::shared_ptr<const void> owner, std::span<const std::byte> bytes);
   static Payload borrow(std::span<const float> floats);
   static Payload phantom(std::size_t size);
+  // A record of plain numbers, as it lies in memory; and back, nullopt when the size is another.
+  template <class Record>
+  static Payload of_record(const Record& record) {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    return copy_of(std::as_bytes(std::span(&record, 1)));
+  }
+  template <class Record>
+  std::optional<Record> record() const {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    if (bytes().size() != sizeof(Record)) {
+      return std::nullopt;
+    }
+    Record record;
+    std::memcpy(&record, data_, sizeof record);
+    return record;
+  }
 
   // The size on the wire, in bytes; of a phantom too.
   std::size_t size() const { return size_; }

@@ -75,7 +75,7 @@ Json figures_to_json(const Figures& figures) {
   Json json = Json::object();
   for (const Figure& figure : figures) {
     json[figure.name] = std::visit(
-        []<class Value>(Value value) {
+        []<class Value>(const Value& value) {
           if constexpr (std::is_same_v<Value, std::monostate>) {
             return Json(nullptr);
           } else if constexpr (std::is_same_v<Value, double>) {

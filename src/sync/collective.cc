@@ -159,4 +159,12 @@ Block Collective::chunk(Block block, int index) const {
   return block.part(begin, end - begin);
 }
 
+Seconds average_all(Node& node, Replica& replica) {
+  Collective collective(node, Channel::kClosing, all_ranks(node.size()));
+  const float weight = 1.0F / static_cast<float>(node.size());
+  collective.sum(replica.parameters(), weight);
+  collective.sum(replica.buffers(), weight);
+  return collective.waited();
+}
+
 }  // namespace motley

@@ -60,4 +60,8 @@ class Collective {
   Seconds waited_ = 0;
 };
 
+// Every worker's model, with its buffers, becomes the mean of all; the end of a run whose workers
+// have models of their own. Returns how long this worker waited for others.
+Seconds average_all(Node& node, Replica& replica);
+
 }  // namespace motley

@@ -2,7 +2,9 @@
 
 #include <array>
 
+#include "sync/ad_psgd.h"
 #include "sync/all_reduce.h"
+#include "sync/hop/hop.h"
 #include "sync/partial_reduce/partial_reduce.h"
 
 namespace motley {
@@ -11,6 +13,8 @@ namespace {
 constexpr std::array kStrategies = {
     StrategyEntry{"all_reduce", Advance::kTogether, make_all_reduce},
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
+    StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
+    StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
 };
 
 }  // namespace

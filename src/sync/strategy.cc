@@ -1,5 +1,7 @@
 #include "sync/strategy.h"
 
+#include <algorithm>
+
 namespace motley {
 
 LedgerOptions ledger_options(const Job& job, std::int64_t training_samples) {
@@ -10,6 +12,10 @@ LedgerOptions ledger_options(const Job& job, std::int64_t training_samples) {
                                job.train.steps.value_or(0));
   options.seed = job.seed;
   return options;
+}
+
+double own_step_scale(const LedgerOptions& ledger, int workers) {
+  return static_cast<double>(workers) / static_cast<double>(std::min(ledger.batch, ledger.dataset));
 }
 
 }  // namespace motley

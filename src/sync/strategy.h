@@ -60,6 +60,12 @@ class Strategy {
 // The ledger of a job whose data set has this many samples.
 LedgerOptions ledger_options(const Job& job, std::int64_t training_samples);
 
+// What the sum of gradients that a worker computed is multiplied by, where it moves a model of its
+// own. An equal part of a batch moves it by the mean gradient; more samples or fewer move it in
+// proportion. So every sample weighs the same, whoever computes it, and the mean of all workers'
+// steps is the step of the whole batch.
+double own_step_scale(const LedgerOptions& ledger, int workers);
+
 // All that a strategy is given. The references outlive it.
 struct StrategyContext {
   Node& node;

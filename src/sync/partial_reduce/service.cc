@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include <set>
 #include <stdexcept>
 
-#include "allocate/dispenser.h"
-#include "sync/collective.h"
+#include "sync/dealer.h"
 #include "sync/partial_reduce/controller.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
@@ -32,7 +30,7 @@ class Service {
   explicit Service(const ServiceContext& context)
       : context_(context),
         controller_(rules_of(context.job)),
-        dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count),
+        dealer_(context),
         next_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
@@ -61,12 +59,9 @@ class Service {
       throw std::runtime_error(
           fmt::format("worker {} sent a ready signal that makes no sense", worker));
     }
-    if (context_.stop_requested()) {
-      dispenser_.close();
-    }
-    used_ += signal.samples;
+    dealer_.computed(signal.samples);
     StepSamples& next = next_[static_cast<std::size_t>(worker)];
-    next = dispenser_.next(signal.want);
+    next = dealer_.next(signal.want);
     if (next.count > 0) {
       controller_.ready(worker, signal.iteration, now);
     } else {
@@ -80,33 +75,15 @@ class Service {
     if (!group.last) {
       news.members = group.members;
     }
-    news.used = used_;
-    begin_evaluation_when_due();
+    news.used = dealer_.used();
     const std::vector<float> weights = float_weights(group.weights);
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       news.weight = weights[i];
       news.iteration = group.iterations[i];
       news.next = next_[static_cast<std::size_t>(group.members[i])];
-      news.evaluation = over_ ? 0 : take_part_in_evaluation(group.members[i]);
+      news.evaluation = over_ ? 0 : dealer_.evaluation_for(group.members[i]);
       context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
     }
-  }
-
-  // What is judged every `eval_every` steps of samples is the mean of all models, which is what the
-  // run would leave if it ended there. Each worker sends its own after its next group; only when
-  // all were asked the next evaluation may begin.
-  void begin_evaluation_when_due() {
-    const std::int64_t every = context_.job.train.eval_every * context_.job.train.batch;
-    if (every > 0 && used_ / every > evaluated_ / every && to_ask_.empty()) {
-      evaluated_ = used_;
-      ++evaluation_;
-      const auto ranks = all_ranks(context_.node.size());
-      to_ask_.insert(ranks.begin(), ranks.end());
-    }
-  }
-
-  std::int64_t take_part_in_evaluation(Rank worker) {
-    return to_ask_.erase(worker) > 0 ? evaluation_ : 0;
   }
 
   ServiceResult result() const {
@@ -130,12 +107,8 @@ class Service {
 
   const ServiceContext context_;
   Controller controller_;
-  Dispenser dispenser_;
+  Dealer dealer_;
   std::vector<StepSamples> next_;  // that each worker computes after its group
-  std::int64_t used_ = 0;          // samples, by all workers
-  std::int64_t evaluation_ = 0;    // the number of the last one
-  std::int64_t evaluated_ = 0;     // samples used when it began
-  std::set<Rank> to_ask_;          // for their part in it
   Seconds seconds_ = 0;            // spent on signals, as opposed to waiting for them
   bool over_ = false;
 };

@@ -53,14 +53,9 @@ class PartialReduce final : public Strategy {
   Seconds waited() const override { return waited_; }
 
  private:
-  // A worker's equal part of a batch moves the model by the mean of its gradient; more samples or
-  // fewer move it in proportion. So every sample weighs the same, whoever computes it, and the mean
-  // of all workers' steps is the step of the whole batch.
   void step(std::size_t samples) {
     if (samples > 0) {
-      const LedgerOptions& ledger = context_.ledger.options();
-      const auto batch = static_cast<double>(std::min(ledger.batch, ledger.dataset));
-      const double scale = static_cast<double>(context_.node.size()) / batch;
+      const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
       context_.node.busy(0, [&] { context_.replica.apply(scale); });
     }
   }

@@ -1,0 +1,30 @@
+#include "sync/dealer.h"
+
+namespace motley {
+
+Dealer::Dealer(const ServiceContext& context)
+    : workers_(context.node.size()),
+      samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
+      stop_requested_(context.stop_requested),
+      dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count) {}
+
+StepSamples Dealer::next(std::int64_t want) {
+  if (stop_requested_()) {
+    dispenser_.close();
+  }
+  return dispenser_.next(want);
+}
+
+std::int64_t Dealer::evaluation_for(Rank worker) {
+  const std::int64_t every = samples_per_evaluation_;
+  if (every > 0 && used_ / every > evaluated_ / every && to_ask_.empty()) {
+    evaluated_ = used_;
+    ++evaluation_;
+    for (Rank rank = 0; rank < workers_; ++rank) {
+      to_ask_.insert(rank);
+    }
+  }
+  return to_ask_.erase(worker) > 0 ? evaluation_ : 0;
+}
+
+}  // namespace motley

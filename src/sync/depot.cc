@@ -1,0 +1,78 @@
+#include "sync/depot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace motley {
+namespace {
+
+void expect(bool is_sound, Rank rank) {
+  if (!is_sound) {
+    throw std::runtime_error(fmt::format("worker {} sent a request that makes no sense", rank));
+  }
+}
+
+}  // namespace
+
+Depot::Depot(const ServiceContext& context, const Graph& graph)
+    : context_(context),
+      dealer_(context),
+      gaps_(graph),
+      workers_(static_cast<std::size_t>(context.node.size())),
+      counts_(workers_.size()) {}
+
+void Depot::run() {
+  while (!std::ranges::all_of(workers_, &Worker::left)) {
+    const Message message = context_.node.receive({Channel::kSupply});
+    const Rank rank = message.from;
+    expect(rank >= 0 && rank < context_.node.size(), rank);
+    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    expect(!worker.left, rank);
+    if (message.header.tag == static_cast<std::int64_t>(SupplyKind::kFarewell)) {
+      on_farewell(rank, worker, message);
+    } else {
+      const auto request = message.payload.record<SupplyRequest>();
+      expect(request.has_value(), rank);
+      on_request(rank, worker, *request);
+    }
+  }
+}
+
+// Who begins an iteration has computed the one before.
+void Depot::on_request(Rank rank, Worker& worker, const SupplyRequest& request) {
+  expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
+  gaps_.begins(rank, request.iteration, request.at);
+  worker.iteration = request.iteration;
+  dealer_.computed(std::exchange(worker.samples, request.samples));
+
+  Ticket ticket;
+  ticket.next = dealer_.next(request.want);
+  const bool is_last = ticket.next.count == 0;
+  ticket.used = is_last ? dealer_.dealt() : dealer_.used();
+  ticket.evaluation = is_last ? 0 : dealer_.evaluation_for(rank);
+  context_.node.send(rank, Channel::kSupply, {}, Payload::of_record(ticket));
+}
+
+void Depot::on_farewell(Rank rank, Worker& worker, const Message& message) {
+  const Farewell farewell = Farewell::of(message.header);
+  expect(farewell.iteration == worker.iteration, rank);
+  gaps_.leaves(rank, farewell.at);
+  worker.left = true;
+  const auto bytes = message.payload.bytes();
+  auto& counts = counts_[static_cast<std::size_t>(rank)];
+  counts.resize(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(counts.data(), bytes.data(), counts.size() * sizeof(std::int64_t));
+}
+
+double Depot::mean_iterations() const {
+  double sum = 0;
+  for (const Worker& worker : workers_) {
+    sum += static_cast<double>(worker.iteration + 1);
+  }
+  return sum / static_cast<double>(workers_.size());
+}
+
+}  // namespace motley

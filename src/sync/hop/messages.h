@@ -1,0 +1,40 @@
+// What neighbours say to each other, on Channel::kHop, and what a worker counts for the summary.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "node/message.h"
+
+namespace motley {
+
+enum class HopKind : std::int64_t {
+  kUpdate,  // to out-neighbours: the model at the beginning of an iteration
+  kToken,   // to in-neighbours: tokens, at the beginning of an iteration
+  kAck,     // to in-neighbours: the update of an iteration was taken (notify_ack)
+  kLeave,   // to all neighbours: it has done its part
+};
+
+struct HopNews {
+  HopKind kind = HopKind::kUpdate;
+  std::int64_t iteration = 0;
+  std::int64_t tokens = 0;
+
+  Header header() const { return {iteration, static_cast<std::int64_t>(kind), tokens}; }
+  static HopNews of(const Header& header) {
+    return {static_cast<HopKind>(header.a), header.tag, header.b};
+  }
+};
+
+// A worker's counts, by their place in its farewell (sync/supply.h).
+enum HopCount : std::size_t {
+  kLargestUpdateQueue,  // updates in it
+  kLargestTokenQueue,
+  kUpdatesDropped,
+  kJumps,
+  kIterationsSkipped,
+  kHopCounts,
+};
+using HopCounts = std::array<std::int64_t, kHopCounts>;
+
+}  // namespace motley

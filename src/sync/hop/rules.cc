@@ -1,0 +1,92 @@
+#include "sync/hop/rules.h"
+
+#include <algorithm>
+
+namespace motley {
+namespace {
+
+constexpr std::string_view kInStep = "in step with its out-neighbours";
+constexpr std::string_view kCaughtUp = "far behind: up to its slowest out-neighbour";
+constexpr std::string_view kLongestJump = "far behind: as far as max_jump lets it";
+constexpr std::string_view kTokensReach = "far behind: as far as its own tokens let in-neighbours";
+
+// How far the updates of j let i get ahead.
+std::int64_t bound_by_updates(const HopRules& rules, std::int64_t forth, std::int64_t back) {
+  switch (rules.mode) {
+    case HopMode::kBackup:
+      return rules.backup > 0 ? kNoBound : forth;
+    case HopMode::kStaleness:
+      return (rules.staleness + 1) * forth;
+    case HopMode::kNotifyAck:
+      return std::min(forth, 2 * back);
+    case HopMode::kStandard:
+      break;
+  }
+  return forth;
+}
+
+}  // namespace
+
+HopRules rules_of(const HopSpec& spec) {
+  HopRules rules;
+  rules.max_gap = spec.max_gap;
+  rules.max_jump = spec.max_jump;
+  if (spec.mode == "backup") {
+    rules.mode = HopMode::kBackup;
+    rules.backup = spec.backup;
+  } else if (spec.mode == "staleness") {
+    rules.mode = HopMode::kStaleness;
+    rules.staleness = spec.staleness;
+  } else if (spec.mode == "notify_ack") {
+    rules.mode = HopMode::kNotifyAck;
+  }
+  return rules;
+}
+
+std::int64_t gap_bound(const HopRules& rules, int forth, int back) {
+  const std::int64_t by_updates = bound_by_updates(rules, forth, back);
+  return rules.has_tokens() ? std::min(by_updates, rules.max_gap * back) : by_updates;
+}
+
+// From the update that is wanted now to the newest that a sender can have sent. With NOTIFY-ACK a
+// sender waits until its last one was taken.
+std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker) {
+  if (rules.has_acks()) {
+    return 1;
+  }
+  const std::vector<int> back = graph.distances_from(worker);
+  std::int64_t ahead = 0;
+  for (const Rank sender : graph.in_neighbours(worker)) {
+    ahead = std::max(ahead, gap_bound(rules, back[static_cast<std::size_t>(sender)], 1));
+  }
+  return ahead + 1;
+}
+
+std::int64_t token_bound(const HopRules& rules, const Graph& graph, Rank worker) {
+  std::int64_t ahead = 0;
+  for (const Rank giver : graph.out_neighbours(worker)) {
+    const int back = graph.distances_from(giver)[static_cast<std::size_t>(worker)];
+    ahead = std::max(ahead, gap_bound(rules, 1, back));
+  }
+  return ahead + rules.max_gap;
+}
+
+// Never past the slowest out-neighbour: it may be waiting for this worker's update of the iteration
+// that it is in. And no farther than in-neighbours can come on the tokens that this worker gave
+// them: before it goes on, it waits for their updates of the iteration before.
+NextIteration next_iteration(const HopRules& rules, std::int64_t k, std::int64_t lag) {
+  const std::int64_t jump = std::min({rules.max_jump, lag, rules.max_gap});
+  if (jump < 2) {
+    return {k + 1, kInStep};
+  }
+  return {k + jump, jump == lag              ? kCaughtUp
+                    : jump == rules.max_jump ? kLongestJump
+                                             : kTokensReach};
+}
+
+float update_weight(const HopRules& rules, std::int64_t iteration, std::int64_t k) {
+  const std::int64_t age = std::clamp<std::int64_t>(k - iteration, 0, rules.staleness);
+  return static_cast<float>(rules.staleness - age + 1);
+}
+
+}  // namespace motley

@@ -1,0 +1,40 @@
+#include <algorithm>
+
+#include "sync/depot.h"
+#include "sync/hop/hop.h"
+#include "sync/hop/messages.h"
+
+namespace motley {
+
+ServiceResult serve_hop(const ServiceContext& context) {
+  const Graph graph = context.job.strategy.hop.graph_among(context.node.size());
+  Depot depot(context, graph);
+  depot.run();
+
+  HopCounts all{};
+  for (std::vector<std::int64_t> counts : depot.counts()) {
+    counts.resize(kHopCounts, 0);
+    for (const HopCount count : {kLargestUpdateQueue, kLargestTokenQueue}) {
+      all[count] = std::max(all[count], counts[count]);
+    }
+    for (const HopCount count : {kUpdatesDropped, kJumps, kIterationsSkipped}) {
+      all[count] += counts[count];
+    }
+  }
+  ServiceResult result;
+  result.max_iteration_gap = depot.gaps().largest();
+  result.figures = {
+      {"diameter", std::int64_t{graph.diameter()}},
+      {"spectral_gap", graph.spectral_gap()},
+      {"mean_iterations", depot.mean_iterations()},
+      {"largest_gap_by_distance", depot.gaps().by_distance()},
+      {"largest_update_queue", all[kLargestUpdateQueue]},
+      {"largest_token_queue", all[kLargestTokenQueue]},
+      {"updates_dropped", all[kUpdatesDropped]},
+      {"jumps", all[kJumps]},
+      {"iterations_skipped", all[kIterationsSkipped]},
+  };
+  return result;
+}
+
+}  // namespace motley

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <optional>
+
+#include "base/check.h"
+#include "sync/collective.h"
+#include "sync/hop/hop.h"
+#include "sync/hop/messages.h"
+#include "sync/hop/rules.h"
+#include "sync/hop/token_queue.h"
+#include "sync/hop/update_queue.h"
+#include "sync/supply.h"
+#include "sync/weighted_mean.h"
+
+namespace motley {
+namespace {
+
+// One worker's place in the graph: with whom it talks.
+struct Neighbourhood {
+  Neighbourhood(const Graph& graph, Rank self)
+      : in(graph.in_neighbours(self)), out(graph.out_neighbours(self)) {
+    std::ranges::set_union(in, out, std::back_inserter(all));
+  }
+  static std::size_t place(const std::vector<Rank>& ranks, Rank rank) {
+    const auto found = std::ranges::lower_bound(ranks, rank);
+    MOTLEY_CHECK(found != ranks.end() && *found == rank, "worker {} is no neighbour", rank);
+    return static_cast<std::size_t>(found - ranks.begin());
+  }
+  static bool contains(const std::vector<Rank>& ranks, Rank rank) {
+    return std::ranges::binary_search(ranks, rank);
+  }
+
+  const std::vector<Rank> in;
+  const std::vector<Rank> out;
+  std::vector<Rank> all;  // each once
+};
+
+class Hop final : public Strategy {
+ public:
+  Hop(const StrategyContext& context, const Graph& graph)
+      : context_(context),
+        rules_(rules_of(context.job.strategy.hop)),
+        near_(graph, context.node.rank()),
+        updates_(near_.in.size(), slots_of(rules_, graph, context.node.rank())),
+        out_(near_.out.size(), Follower{TokenQueue(rules_.max_gap)}),
+        supply_(context) {
+    models_.reserve(near_.in.size());
+  }
+
+  std::optional<Work> begin() override {
+    if (over_) {
+      return std::nullopt;
+    }
+    const Work work = supply_.begin(iteration_);
+    give_tokens();
+    send_update();
+    return work;
+  }
+
+  Progress finish(const Computed& computed) override {
+    reduce(iteration_, iteration_);
+    if (computed.samples > 0) {
+      const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
+      context_.node.busy(0, [&] { context_.replica.apply(scale); });
+    }
+    const Progress progress = supply_.finish(computed);
+    if (supply_.goes_on()) {
+      advance();
+    } else {
+      leave();
+    }
+    return progress;
+  }
+
+  Seconds waited() const override { return waited_; }
+
+ private:
+  // An out-neighbour, as this worker sees it.
+  struct Follower {
+    TokenQueue tokens;      // that it gave
+    std::int64_t acked = -1;  // the last update of this worker that it took
+    bool left = false;
+  };
+
+  void give_tokens() {
+    if (rules_.has_tokens()) {
+      const HopNews news{HopKind::kToken, iteration_, iteration_ - given_};
+      for (const Rank rank : near_.in) {
+        context_.node.send(rank, Channel::kHop, news.header());
+      }
+      given_ = iteration_;
+    }
+  }
+
+  // One copy for all: the model changes while it travels.
+  void send_update() {
+    const Block model = context_.replica.parameters();
+    const Payload payload = model.phantom() ? Payload::phantom(model.size * sizeof(float))
+                                            : Payload::copy_of(model.floats());
+    const HopNews news{HopKind::kUpdate, iteration_};
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      if (!out_[i].left) {
+        context_.node.send(near_.out[i], Channel::kHop, news.header(), payload);
+      }
+    }
+  }
+
+  // The model becomes the mean of itself, which is of iteration `own`, and of what in-neighbours
+  // sent for iteration k.
+  void reduce(std::int64_t k, std::int64_t own) {
+    wait_until([&] { return updates_.coming(k, rules_.staleness) <= rules_.backup; });
+    models_.clear();
+    for (const UpdateQueue::Update* update : updates_.collect(k, rules_.staleness)) {
+      models_.push_back(
+          {update->model.floats(), update_weight(rules_, update->iteration, k)});
+    }
+    weighted_mean(context_.replica.parameters(), update_weight(rules_, own, k), models_);
+    updates_.release(k, rules_.staleness);
+    if (rules_.has_acks()) {
+      const HopNews news{HopKind::kAck, k};
+      for (const Rank rank : near_.in) {
+        context_.node.send(rank, Channel::kHop, news.header());
+      }
+    }
+  }
+
+  // To the next iteration, or past some.
+  void advance() {
+    if (rules_.has_acks()) {
+      wait_until([&] { return all_out([&](const Follower& o) { return o.acked >= iteration_; }); });
+    }
+    if (!rules_.has_tokens()) {
+      ++iteration_;
+      return;
+    }
+    wait_until([&] { return all_out([](const Follower& o) { return o.tokens.size() > 0; }); });
+    const std::int64_t next = next_iteration(rules_, iteration_, lag()).iteration;
+    const std::int64_t jump = next - iteration_;
+    for (Follower& follower : out_) {
+      if (!follower.left) {
+        follower.tokens.remove(jump);
+      }
+    }
+    if (jump > 1) {
+      counts_[kJumps] += 1;
+      counts_[kIterationsSkipped] += jump - 1;
+      reduce(next - 1, iteration_ + 1);
+    }
+    iteration_ = next;
+  }
+
+  // How far the slowest of the out-neighbours is ahead.
+  std::int64_t lag() const {
+    std::int64_t lag = kNoBound;
+    for (const Follower& follower : out_) {
+      lag = follower.left ? lag : std::min(lag, follower.tokens.size() - rules_.max_gap);
+    }
+    return lag == kNoBound ? 0 : lag;
+  }
+
+  // Neighbours need wait for this worker no longer. The run leaves the mean of all models.
+  void leave() {
+    const HopNews news{HopKind::kLeave, iteration_};
+    for (const Rank rank : near_.all) {
+      context_.node.send(rank, Channel::kHop, news.header());
+    }
+    counts_[kLargestUpdateQueue] = static_cast<std::int64_t>(updates_.largest_size());
+    counts_[kUpdatesDropped] = updates_.dropped();
+    for (const Follower& follower : out_) {
+      counts_[kLargestTokenQueue] =
+          std::max(counts_[kLargestTokenQueue], follower.tokens.largest_size());
+    }
+    supply_.leave(counts_);
+    waited_ += average_all(context_.node, context_.replica);
+    over_ = true;
+  }
+
+  template <class Predicate>
+  bool all_out(Predicate predicate) const {
+    return std::ranges::all_of(
+        out_, [&](const Follower& follower) { return follower.left || predicate(follower); });
+  }
+
+  // Takes in what neighbours have sent, and goes on doing so until the condition holds.
+  template <class Condition>
+  void wait_until(Condition holds) {
+    while (auto message = context_.node.receive_until({Channel::kHop}, context_.node.now())) {
+      take(*message);
+    }
+    const Seconds began = context_.node.now();
+    while (!holds()) {
+      take(context_.node.receive({Channel::kHop}));
+    }
+    waited_ += context_.node.now() - began;
+  }
+
+  void take(Message message) {
+    const HopNews news = HopNews::of(message.header);
+    switch (news.kind) {
+      case HopKind::kUpdate:
+        updates_.enqueue(std::move(message.payload), news.iteration,
+                         Neighbourhood::place(near_.in, message.from));
+        break;
+      case HopKind::kToken:
+        follower(message.from).tokens.insert(news.tokens);
+        break;
+      case HopKind::kAck:
+        follower(message.from).acked = news.iteration;
+        break;
+      case HopKind::kLeave:
+        if (Neighbourhood::contains(near_.in, message.from)) {
+          updates_.leave(Neighbourhood::place(near_.in, message.from));
+        }
+        if (Neighbourhood::contains(near_.out, message.from)) {
+          follower(message.from).left = true;
+        }
+        break;
+    }
+  }
+
+  Follower& follower(Rank rank) { return out_[Neighbourhood::place(near_.out, rank)]; }
+
+  StrategyContext context_;
+  const HopRules rules_;
+  const Neighbourhood near_;
+  UpdateQueue updates_;        // senders as in near_.in
+  std::vector<Follower> out_;  // as in near_.out
+  Supply supply_;
+  std::vector<WeightedModel> models_;  // room for what is averaged
+  std::int64_t iteration_ = 0;         // k
+  std::int64_t given_ = -1;            // iterations that in-neighbours have tokens for
+  HopCounts counts_{};
+  bool over_ = false;
+  Seconds waited_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_hop(const StrategyContext& context) {
+  return std::make_unique<Hop>(context,
+                               context.job.strategy.hop.graph_among(context.node.size()));
+}
+
+}  // namespace motley

@@ -1,0 +1,57 @@
+#include "sync/supply.h"
+
+#include <algorithm>
+
+namespace motley {
+
+// The first step is dealt out as every rank can work out for itself.
+Supply::Supply(const StrategyContext& context) : context_(context) {
+  const StepSamples first = context.ledger.step_after(0);
+  const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
+  samples_ = share_of(first, shares, context.node.rank());
+}
+
+Work Supply::begin(std::int64_t iteration) {
+  iteration_ = iteration;
+  context_.allocator.take_effect();  // what was decided before this iteration was asked for
+  // With fewer samples than workers some have no share of a common step; here they take one.
+  const std::size_t want = std::max<std::size_t>(context_.allocator.next_share(), 1);
+  const SupplyRequest request{iteration, samples_.count, static_cast<std::int64_t>(want),
+                              context_.node.now()};
+  context_.node.send(kCoordinator, Channel::kSupply,
+                     {static_cast<std::int64_t>(SupplyKind::kRequest)},
+                     Payload::of_record(request));
+  Work work;
+  work.count = static_cast<std::size_t>(samples_.count);
+  if (!context_.replica.gradient().phantom()) {
+    work.samples = context_.ledger.samples(samples_);
+  }
+  return work;
+}
+
+Progress Supply::finish(const Computed& computed) {
+  const Message answer = context_.node.receive({Channel::kSupply, kCoordinator});
+  const auto ticket = answer.payload.record<Ticket>();
+  if (!ticket) {
+    throw Interrupted(kCoordinator, "the coordinator's answer is damaged");
+  }
+  samples_ = ticket->next;
+  Progress progress;
+  progress.samples = ticket->used;
+  if (ticket->evaluation > 0) {
+    progress.evaluate = Evaluate{ticket->evaluation, context_.node.size()};
+  }
+  if (!context_.replica.gradient().phantom()) {
+    progress.loss_sum = computed.loss_sum;
+    progress.loss_samples = static_cast<std::int64_t>(computed.samples);
+  }
+  return progress;
+}
+
+void Supply::leave(std::span<const std::int64_t> counts) {
+  const Farewell farewell{iteration_, context_.node.now()};
+  context_.node.send(kCoordinator, Channel::kSupply, farewell.header(),
+                     Payload::copy_of(std::as_bytes(counts)));
+}
+
+}  // namespace motley

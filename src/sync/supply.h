@@ -1,0 +1,73 @@
+// Supply: the samples of a worker that goes at its own pace.
+//
+//   worker                          coordinator (depot.h)
+//     request: k begins, what next? ->
+//     ... computes k ...            <- Ticket: the samples of the next iteration, or none
+//     farewell: what it counted     ->
+//
+// A worker asks one iteration ahead, when it begins to compute, so that the answer is there when it
+// is needed and nobody waits for the coordinator. Who gets no more samples has done its part.
+//
+// Cost per iteration: a request and an answer of about 100 bytes each.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "allocate/ledger.h"
+#include "base/bytes.h"
+#include "sync/strategy.h"
+
+namespace motley {
+
+// What a worker says, in the tag of a header.
+enum class SupplyKind : std::int64_t { kRequest, kFarewell };
+
+// A worker begins an iteration.
+struct SupplyRequest {
+  std::int64_t iteration = 0;
+  std::int64_t samples = 0;  // that it takes
+  std::int64_t want = 0;     // for the next one
+  Seconds at = 0;            // by the worker's clock
+};
+
+// A worker has done its part. What it counted follows in the payload.
+struct Farewell {
+  std::int64_t iteration = 0;  // its last one
+  Seconds at = 0;
+
+  Header header() const {
+    return {static_cast<std::int64_t>(SupplyKind::kFarewell), iteration,
+            std::bit_cast<std::int64_t>(at)};
+  }
+  static Farewell of(const Header& header) { return {header.a, std::bit_cast<Seconds>(header.b)}; }
+};
+
+struct Ticket {
+  StepSamples next;             // no samples: there are no more
+  std::int64_t used = 0;        // samples, by all workers so far; in the end, by all at all
+  std::int64_t evaluation = 0;  // that the model after this iteration is a part of; 0: none
+};
+
+// A worker's side.
+class Supply {
+ public:
+  explicit Supply(const StrategyContext& context);
+
+  // An iteration begins: what it computes.
+  Work begin(std::int64_t iteration);
+  // It was computed and the model renewed. May wait for the coordinator's answer.
+  Progress finish(const Computed& computed);
+  // Whether there is another one.
+  bool goes_on() const { return samples_.count > 0; }
+  // This worker has done its part; `counts` is what its method's service wants to know of it.
+  void leave(std::span<const std::int64_t> counts);
+
+ private:
+  StrategyContext context_;
+  StepSamples samples_;  // of the iteration under way, or to come
+  std::int64_t iteration_ = 0;
+};
+
+}  // namespace motley
