@@ -28,8 +28,7 @@ inline constexpr Choice kSyncMethods[] = {
     {"hop", true,
      "workers average with their neighbours on a graph, and queues bound how far they drift apart "
      "(Luo et al.)"},
-    {"ad_psgd", true,
-     "while a worker computes, it averages with a random other one (Lian et al.)"},
+    {"ad_psgd", true, "while a worker computes, it averages with a random other one (Lian et al.)"},
     {"ps_bsp", false},
     {"ps_asp", false},
     {"ps_ssp", false},
@@ -51,7 +50,10 @@ inline constexpr Choice kGraphs[] = {
 };
 inline constexpr Choice kGossipGraphs[] = {{"ring"}, {"complete"}};
 inline constexpr Choice kHopModes[] = {
-    {"standard"}, {"backup"}, {"staleness"}, {"notify_ack"},
+    {"standard"},
+    {"backup"},
+    {"staleness"},
+    {"notify_ack"},
 };
 inline constexpr Choice kCodecs[] = {
     {"none", true, "numbers travel as 32-bit floats"},

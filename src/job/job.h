@@ -68,13 +68,13 @@ struct PartialReduceSpec {
 };
 
 struct HopSpec {
-  std::string graph = "ring";      // ring | ring_based | double_ring | complete | edges
-  std::vector<Edge> edges;         // edges: from whom to whom
-  std::string mode = "standard";   // standard | backup | staleness | notify_ack
-  int backup = 1;                  // N_buw, in-neighbours whose updates may be missing
-  std::int64_t staleness = 5;      // s, iterations that an update may be old
-  std::int64_t max_gap = 0;        // max_ig; 0: no tokens
-  std::int64_t max_jump = 0;       // 0: no iteration is skipped
+  std::string graph = "ring";     // ring | ring_based | double_ring | complete | edges
+  std::vector<Edge> edges;        // edges: from whom to whom
+  std::string mode = "standard";  // standard | backup | staleness | notify_ack
+  int backup = 1;                 // N_buw, in-neighbours whose updates may be missing
+  std::int64_t staleness = 5;     // s, iterations that an update may be old
+  std::int64_t max_gap = 0;       // max_ig; 0: no tokens
+  std::int64_t max_jump = 0;      // 0: no iteration is skipped
 
   Graph graph_among(int workers) const {
     return graph == "edges" ? Graph(workers, edges) : Graph::named(graph, workers);

@@ -45,8 +45,8 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
-                 std::vector<Edge>& (*)(Record&),
-                 std::vector<RandomSlowdown>& (*)(Record&), std::vector<SpeedEvent>& (*)(Record&)>;
+                 std::vector<Edge>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
+                 std::vector<SpeedEvent>& (*)(Record&)>;
 
 // When a key means something: given elsewhere it is refused, not ignored.
 struct Belongs {

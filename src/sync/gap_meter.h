@@ -44,11 +44,11 @@ class GapMeter {
   void apply_until(Seconds moment);
   void measure(Rank ahead);
 
-  std::vector<std::vector<int>> paths_;   // from a worker to every other one
-  std::vector<std::int64_t> iteration_;   // by worker, at the moment that the meter has come to
-  std::vector<Seconds> heard_;            // by worker, the moment of its last news
+  std::vector<std::vector<int>> paths_;  // from a worker to every other one
+  std::vector<std::int64_t> iteration_;  // by worker, at the moment that the meter has come to
+  std::vector<Seconds> heard_;           // by worker, the moment of its last news
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;  // not applied yet
-  std::vector<Rank> moved_;               // at the moment under way
+  std::vector<Rank> moved_;  // at the moment under way
   std::vector<std::int64_t> by_distance_;
 };
 

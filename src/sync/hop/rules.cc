@@ -79,9 +79,7 @@ NextIteration next_iteration(const HopRules& rules, std::int64_t k, std::int64_t
   if (jump < 2) {
     return {k + 1, kInStep};
   }
-  return {k + jump, jump == lag              ? kCaughtUp
-                    : jump == rules.max_jump ? kLongestJump
-                                             : kTokensReach};
+  return {k + jump, jump == lag ? kCaughtUp : jump == rules.max_jump ? kLongestJump : kTokensReach};
 }
 
 float update_weight(const HopRules& rules, std::int64_t iteration, std::int64_t k) {

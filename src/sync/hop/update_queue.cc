@@ -18,6 +18,9 @@ void UpdateQueue::enqueue(Payload update, std::int64_t iteration, std::size_t se
     ++dropped_;
     return;
   }
+  if (iteration <= current_) {
+    drop_before(iteration, sender);
+  }
   Update& place = slot(iteration, sender);
   drop(place);
   place = {iteration, std::move(update), false};
@@ -33,29 +36,34 @@ std::span<const UpdateQueue::Update* const> UpdateQueue::collect(std::int64_t k,
                                                                  std::int64_t staleness) {
   found_.clear();
   for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    Update* youngest = nullptr;
-    for (std::size_t i = sender * slots_; i < (sender + 1) * slots_; ++i) {
-      Update& update = updates_[i];
-      const bool is_wanted = update.iteration != kNone && update.iteration <= k &&
-                             update.iteration >= k - staleness;
-      if (is_wanted && (!youngest || update.iteration > youngest->iteration)) {
-        youngest = &update;
-      }
-    }
-    if (youngest) {
-      youngest->used = true;
-      drop_before(youngest->iteration, sender);
-      found_.push_back(youngest);
+    Update* update = youngest(sender, k);
+    if (update && update->iteration >= k - staleness) {
+      update->used = true;
+      found_.push_back(update);
     }
   }
   return found_;
 }
 
 void UpdateQueue::release(std::int64_t k, std::int64_t staleness) {
-  oldest_wanted_ = std::max(oldest_wanted_, k + 1 - staleness);
+  current_ = k + 1;
+  oldest_wanted_ = current_ - staleness;
   for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    drop_before(oldest_wanted_, sender);
+    const Update* update = youngest(sender, current_);
+    drop_before(update ? std::max(oldest_wanted_, update->iteration) : oldest_wanted_, sender);
   }
+}
+
+UpdateQueue::Update* UpdateQueue::youngest(std::size_t sender, std::int64_t k) {
+  Update* youngest = nullptr;
+  for (std::size_t i = sender * slots_; i < (sender + 1) * slots_; ++i) {
+    Update& update = updates_[i];
+    const bool is_candidate = update.iteration != kNone && update.iteration <= k;
+    if (is_candidate && (!youngest || update.iteration > youngest->iteration)) {
+      youngest = &update;
+    }
+  }
+  return youngest;
 }
 
 void UpdateQueue::drop(Update& update) {

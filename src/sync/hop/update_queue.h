@@ -57,14 +57,17 @@ class UpdateQueue {
   Update& slot(std::int64_t iteration, std::size_t sender) {
     return updates_[sender * slots_ + static_cast<std::size_t>(iteration) % slots_];
   }
+  // Of a sender's updates for iteration k or older ones; nullptr: there is none.
+  Update* youngest(std::size_t sender, std::int64_t k);
   void drop(Update& update);
   void drop_before(std::int64_t iteration, std::size_t sender);
 
   const std::size_t slots_;
-  std::vector<Update> updates_;        // slot after slot, sender after sender
-  std::vector<std::int64_t> last_;     // iteration that each sender has sent last
-  std::int64_t oldest_wanted_ = 0;     // what is older comes too late
-  std::vector<const Update*> found_;   // room for what collect() gives
+  std::vector<Update> updates_;       // slot after slot, sender after sender
+  std::vector<std::int64_t> last_;    // iteration that each sender has sent last
+  std::int64_t current_ = 0;          // the iteration under way: older updates make way for it
+  std::int64_t oldest_wanted_ = 0;    // what is older comes too late
+  std::vector<const Update*> found_;  // room for what collect() gives
   std::size_t size_ = 0;
   std::size_t largest_size_ = 0;
   std::int64_t dropped_ = 0;

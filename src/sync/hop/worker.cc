@@ -76,7 +76,7 @@ class Hop final : public Strategy {
  private:
   // An out-neighbour, as this worker sees it.
   struct Follower {
-    TokenQueue tokens;      // that it gave
+    TokenQueue tokens;        // that it gave
     std::int64_t acked = -1;  // the last update of this worker that it took
     bool left = false;
   };
@@ -110,8 +110,7 @@ class Hop final : public Strategy {
     wait_until([&] { return updates_.coming(k, rules_.staleness) <= rules_.backup; });
     models_.clear();
     for (const UpdateQueue::Update* update : updates_.collect(k, rules_.staleness)) {
-      models_.push_back(
-          {update->model.floats(), update_weight(rules_, update->iteration, k)});
+      models_.push_back({update->model.floats(), update_weight(rules_, update->iteration, k)});
     }
     weighted_mean(context_.replica.parameters(), update_weight(rules_, own, k), models_);
     updates_.release(k, rules_.staleness);
@@ -236,8 +235,7 @@ class Hop final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_hop(const StrategyContext& context) {
-  return std::make_unique<Hop>(context,
-                               context.job.strategy.hop.graph_among(context.node.size()));
+  return std::make_unique<Hop>(context, context.job.strategy.hop.graph_among(context.node.size()));
 }
 
 }  // namespace motley

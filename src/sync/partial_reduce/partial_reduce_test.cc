@@ -13,108 +13,21 @@
 #include "sync/collective.h"
 #include "sync/loop.h"
 #include "sync/partial_reduce/messages.h"
+#include "tests/counting_task.h"
+#include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
+#include "tests/simulated_job.h"
+#include "tests/still_models.h"
 #include "tests/toy_task.h"
 
 namespace motley {
 namespace {
 
-Job job_of(std::vector<double> speeds, int group, std::int64_t batch, std::int64_t steps) {
-  Job job;
-  job.strategy.sync = "partial_reduce";
+Job job_of(const std::vector<double>& speeds, int group, std::int64_t batch, std::int64_t steps) {
+  Job job = simulated_job("partial_reduce", speeds, batch, steps);
   job.strategy.partial_reduce.group = group;
-  job.strategy.shares.assign(speeds.size(), 1.0);
-  job.train.batch = batch;
-  job.train.steps = steps;
-  job.train.eval_every = 0;
-  job.cluster.workers = static_cast<int>(speeds.size());
-  job.cluster.unit = 1e-3;
-  job.cluster.speeds = std::move(speeds);
-  job.cluster.bandwidth.assign(job.cluster.speeds.size(), 1.25e9);
   return job;
-}
-
-std::vector<double> alike(int workers) {
-  return std::vector<double>(static_cast<std::size_t>(workers), 1.0);
-}
-
-// Compute-bound and without arithmetic.
-RunOutcome simulate_phantom(Job job) {
-  job.model.kind = "phantom";
-  PhantomTask task(60'000, 100'000);
-  QuietMonitor monitor;
-  return simulate(job, task, monitor);
-}
-
-std::optional<double> figure(const RunOutcome& outcome, const std::string& name) {
-  const auto& figures = outcome.service.figures;
-  const auto found = std::ranges::find(figures, name, &Figure::name);
-  EXPECT_NE(found, figures.end()) << name;
-  if (const auto* number = std::get_if<std::int64_t>(&found->value)) {
-    return static_cast<double>(*number);
-  }
-  const auto* number = std::get_if<double>(&found->value);
-  return number ? std::optional(*number) : std::nullopt;
-}
-
-class Unwatched final : public Observer {
- public:
-  void on_step(Seconds, const Progress&, const WorkerResult&) override {}
-  void on_snapshot(Seconds, const Progress&, Replica&) override {}
-};
-
-// A model that only averaging changes. Its buffers are the first of its parameters.
-class StillReplica final : public Replica {
- public:
-  StillReplica(std::size_t size, std::uint64_t seed, Rank rank)
-      : parameters_(size), gradient_(size + kTail) {
-    Random random(seed, static_cast<std::uint64_t>(rank));
-    for (float& value : parameters_) {
-      value = static_cast<float>(random.normal());
-    }
-    buffers_.assign(parameters_.begin(), parameters_.begin() + 7);
-  }
-  Block parameters() override { return {parameters_.data(), parameters_.size()}; }
-  Block gradient() override { return {gradient_.data(), gradient_.size()}; }
-  Block buffers() override { return {buffers_.data(), buffers_.size()}; }
-  double compute(std::span<const SampleIndex>) override { return 0; }
-  void apply(double) override {}
-
- private:
-  std::vector<float> parameters_;
-  std::vector<float> buffers_;
-  std::vector<float> gradient_;
-};
-
-using Models = std::vector<std::unique_ptr<StillReplica>>;
-
-Models still_models(int workers, std::size_t size, std::uint64_t seed) {
-  Models models;
-  for (Rank rank = 0; rank < workers; ++rank) {
-    models.push_back(std::make_unique<StillReplica>(size, seed, rank));
-  }
-  return models;
-}
-
-void start_workers(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
-  for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
-    cluster.start(rank, [&, rank, samples](Node& node) {
-      Unwatched observer;
-      train(node, {job, samples, *models[static_cast<std::size_t>(rank)], observer,
-                   [] { return false; }});
-    });
-  }
-}
-
-std::vector<double> sum_of(const Models& models) {
-  std::vector<double> sum(models.front()->parameters().size, 0.0);
-  for (const auto& model : models) {
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      sum[i] += static_cast<double>(model->parameters().data[i]);
-    }
-  }
-  return sum;
 }
 
 // Groups of a round: the workers in an order that chance decides, cut into pieces.
@@ -253,37 +166,6 @@ TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
     EXPECT_NEAR(after[i], sum[i], 1e-5);
   }
 }
-
-// Counts how often each sample is computed. The gradient is that of nothing.
-class CountingTask final : public Task {
- public:
-  explicit CountingTask(std::int64_t samples) : counts(static_cast<std::size_t>(samples), 0) {}
-  std::int64_t training_samples() const override {
-    return static_cast<std::int64_t>(counts.size());
-  }
-  std::unique_ptr<Replica> make_replica() override { return std::make_unique<Counter>(*this); }
-  std::optional<Evaluation> evaluate(const Snapshot&) override { return std::nullopt; }
-  std::string model_file(const Snapshot&) override { return {}; }
-
-  std::vector<std::int64_t> counts;  // by sample
-
- private:
-  struct Counter final : public Replica {
-    explicit Counter(CountingTask& its_task) : task(its_task) {}
-    Block parameters() override { return {numbers.data(), 1}; }
-    Block gradient() override { return {numbers.data(), 1 + kTail}; }
-    Block buffers() override { return {}; }
-    double compute(std::span<const SampleIndex> samples) override {
-      for (const SampleIndex sample : samples) {
-        ++task.counts[sample];
-      }
-      return 0;
-    }
-    void apply(double) override {}
-    CountingTask& task;
-    std::vector<float> numbers = std::vector<float>(1 + kTail, 0.0F);
-  };
-};
 
 // Any allocation, more workers than samples, stops in the middle: no hang, no sample twice or
 // never.

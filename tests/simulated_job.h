@@ -1,0 +1,42 @@
+// Jobs for the simulator, as tests of methods want them.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "job/job.h"
+#include "runtime/simulate.h"
+#include "tests/quiet_monitor.h"
+
+namespace motley {
+
+// A sample takes a worker of speed 1 a millisecond. Evaluated at the end only.
+inline Job simulated_job(std::string sync, std::vector<double> speeds, std::int64_t batch,
+                         std::int64_t steps) {
+  Job job;
+  job.strategy.sync = std::move(sync);
+  job.strategy.shares.assign(speeds.size(), 1.0);
+  job.train.batch = batch;
+  job.train.steps = steps;
+  job.train.eval_every = 0;
+  job.cluster.workers = static_cast<int>(speeds.size());
+  job.cluster.unit = 1e-3;
+  job.cluster.speeds = std::move(speeds);
+  job.cluster.bandwidth.assign(job.cluster.speeds.size(), 1.25e9);
+  return job;
+}
+
+inline std::vector<double> alike(int workers) {
+  return std::vector<double>(static_cast<std::size_t>(workers), 1.0);
+}
+
+// Compute-bound and without arithmetic.
+inline RunOutcome simulate_phantom(Job job) {
+  job.model.kind = "phantom";
+  PhantomTask task(60'000, 100'000);
+  QuietMonitor monitor;
+  return simulate(job, task, monitor);
+}
+
+}  // namespace motley
