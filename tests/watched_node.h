@@ -2,6 +2,7 @@
 // the Watch sees everything in the order in which it happens.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -13,7 +14,7 @@
 
 namespace motley {
 
-// Where all workers are, and the largest gaps that were ever between two of them.
+// Where all workers are, and the largest gaps that were between two of them before anybody left.
 class Watch {
  public:
   explicit Watch(int workers)
@@ -27,10 +28,8 @@ class Watch {
       on_begin(rank, k);
     }
     iteration[i] = k;
-    for (std::size_t j = 0; j < iteration.size(); ++j) {
-      if (!left[j]) {
-        gap[i][j] = std::max(gap[i][j], k - iteration[j]);
-      }
+    for (std::size_t j = 0; j < iteration.size() && std::ranges::count(left, true) == 0; ++j) {
+      gap[i][j] = std::max(gap[i][j], k - iteration[j]);
     }
   }
   void leaves(Rank rank) { left[static_cast<std::size_t>(rank)] = true; }

@@ -1,4 +1,5 @@
-// Figure: a number with a name, or a row of them. What a method has to say of a run beyond what every method says.
+// Figure: a number with a name, or a row of them. What a method has to say of a run beyond what
+// every method says.
 #pragma once
 
 #include <cstdint>

@@ -6,30 +6,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/job_text.h"
 #include "tests/scratch_dir.h"
 
 namespace motley {
 namespace {
-
-using Overrides = std::vector<std::string>;
-
-Result<Job> parse(std::string_view text, const Overrides& overrides = {},
-                  Mode mode = Mode::kConfig) {
-  return parse_job(text, "job.toml", overrides, mode);
-}
-
-Job good(std::string_view text, const Overrides& overrides = {}, Mode mode = Mode::kConfig) {
-  const auto job = parse(text, overrides, mode);
-  EXPECT_TRUE(job) << job.error().message;
-  return job.value_or(Job{});
-}
-
-// The message of a job that must be refused.
-std::string error_of(std::string_view text, const Overrides& overrides = {},
-                     Mode mode = Mode::kConfig) {
-  const auto job = parse(text, overrides, mode);
-  return job ? "accepted" : job.error().message;
-}
 
 constexpr std::string_view kFull = R"(
 name = "fashion"
@@ -251,48 +232,23 @@ TEST(ParseJob, UnknownNamesListTheValidOnes) {
             "job.toml:2: train.optimizer = \"lamb\" is not an optimizer (available: sgd, adam)");
   EXPECT_EQ(error_of("strategy.sync = 'hopp'"),
             "job.toml:1: strategy.sync = \"hopp\" is not a strategy; did you mean \"hop\"? "
-            "(available: all_reduce, partial_reduce)");
+            "(available: all_reduce, partial_reduce, hop, ad_psgd)");
   EXPECT_EQ(error_of("cluster.slowdown = [{kind = 'fixed', probability = 1, factor = 1}]"),
             "job.toml:1: cluster.slowdown[0].kind = \"fixed\" is not a kind of slowdown "
             "(available: random)");
 }
 
-TEST(ParseJob, GroupsFitTheCluster) {
-  const std::string job = "cluster.workers = 4\n[strategy]\nsync = 'partial_reduce'\n";
-  EXPECT_EQ(error_of(job + "partial_reduce.group = 5"),
-            "job.toml:4: strategy.partial_reduce.group is 5, but cluster.workers is 4");
-  EXPECT_EQ(error_of("cluster.workers = 1\nstrategy.sync = 'partial_reduce'"),
-            "job.toml:1: strategy.partial_reduce.group is 2, but cluster.workers is 1");
-  EXPECT_EQ(
-      error_of(job + "partial_reduce.window = 2"),
-      "job.toml:4: strategy.partial_reduce.window is 2, but it takes 3 groups of 2 to connect "
-      "4 workers");
-  EXPECT_EQ(error_of(job + "partial_reduce.filter = 1"),
-            "job.toml:4: strategy.partial_reduce.filter is an integer, but should be a boolean");
-  EXPECT_EQ(good(job + "partial_reduce.window = 3").strategy.partial_reduce.window, 3);
-  EXPECT_EQ(good(job + "partial_reduce.group = 4\npartial_reduce.window = 1")
-                .strategy.partial_reduce.window,
-            1);
-  // Ten iterations of every worker.
-  EXPECT_EQ(good(job).strategy.partial_reduce.window, 20);
-  EXPECT_EQ(good(job + "partial_reduce.group = 3").strategy.partial_reduce.window, 14);
-  // Beside another method they may stand, whatever the cluster.
-  EXPECT_EQ(good("strategy.partial_reduce.group = 9\nstrategy.partial_reduce.filter = false")
-                .strategy.partial_reduce.filter,
-            false);
-}
-
 TEST(ParseJob, MethodsToComeAreRefusedByName) {
-  EXPECT_EQ(error_of("[strategy]\nsync = 'hop'"),
-            "job.toml:2: strategy.sync = \"hop\" is not available in this version (available: "
-            "all_reduce, partial_reduce)");
+  EXPECT_EQ(error_of("[strategy]\nsync = 'ashl'"),
+            "job.toml:2: strategy.sync = \"ashl\" is not available in this version (available: "
+            "all_reduce, partial_reduce, hop, ad_psgd)");
   EXPECT_EQ(error_of("[strategy]\ncodec = 'fp16'"),
             "job.toml:2: strategy.codec = \"fp16\" is not available in this version (available: "
             "none)");
-  EXPECT_EQ(error_of("\n[strategy.hop]\ngraph = 'ring'"),
-            "job.toml:2: strategy.hop is not available in this version");
-  EXPECT_EQ(error_of("", {"strategy.hop.graph=ring"}),
-            "--set strategy.hop.graph=ring: strategy.hop.graph is not available in this version");
+  EXPECT_EQ(error_of("\n[strategy.ps]\nservers = 2"),
+            "job.toml:2: strategy.ps is not available in this version");
+  EXPECT_EQ(error_of("", {"strategy.ps.servers=2"}),
+            "--set strategy.ps.servers=2: strategy.ps.servers is not available in this version");
 }
 
 TEST(ParseJob, KeysThatBelongToAnotherKind) {
@@ -472,9 +428,9 @@ TEST(Variant, IsCheckedAsAJob) {
   EXPECT_EQ(error_of("[[variant]]\nname = 'a'\ntrain.batch = 2"),
             "job.toml:3: train.batch is 2, but cluster.workers is 4: every worker needs a sample "
             "in every step");
-  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\nstrategy.sync = 'hop'"),
-            "job.toml:3: strategy.sync = \"hop\" is not available in this version (available: "
-            "all_reduce, partial_reduce)");
+  EXPECT_EQ(error_of("[[variant]]\nname = 'a'\nstrategy.sync = 'ashl'"),
+            "job.toml:3: strategy.sync = \"ashl\" is not available in this version (available: "
+            "all_reduce, partial_reduce, hop, ad_psgd)");
 }
 
 TEST(Variant, HasANameOfItsOwn) {

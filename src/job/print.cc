@@ -41,7 +41,7 @@ std::string as_toml(const std::vector<Edge>& edges, const Rule&) {
   for (const auto& [from, to] : edges) {
     texts.push_back(fmt::format("[{}, {}]", from, to));
   }
-  return texts.empty() ? "" : fmt::format("[{}]", fmt::join(texts, ", "));
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 template <class Place>

@@ -36,6 +36,9 @@ bool same(const Job& a, const Job& b) {
         std::tuple(strategy.partial_reduce.group, strategy.partial_reduce.weights,
                    strategy.partial_reduce.dynamic_rule, strategy.partial_reduce.alpha,
                    strategy.partial_reduce.window, strategy.partial_reduce.filter),
+        std::tuple(strategy.hop.graph, strategy.hop.edges, strategy.hop.mode, strategy.hop.backup,
+                   strategy.hop.staleness, strategy.hop.max_gap, strategy.hop.max_jump,
+                   strategy.ad_psgd.graph),
         std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat,
                    c.threads, c.isolate));
   };
@@ -108,6 +111,21 @@ void fill_train(Job& job) {
   job.train.weight_decay = number(0, 1e300);
 }
 
+HopSpec random_hop(int workers) {
+  HopSpec hop;
+  hop.graph = *rc::gen::element<std::string>("ring", "ring_based", "complete", "edges");
+  for (Rank rank = 0; rank < workers && hop.graph == "edges" && workers > 1; ++rank) {
+    hop.edges.push_back({rank, (rank + 1) % workers});
+  }
+  hop.mode = *rc::gen::element<std::string>("standard", "backup", "staleness", "notify_ack");
+  hop.backup = hop.mode == "backup" ? 0 : *rc::gen::inRange(0, 65'536);
+  hop.staleness = *rc::gen::inRange(0, 1'001);
+  hop.max_gap = *rc::gen::inRange(1, 1'001);
+  const bool may_skip = hop.mode == "backup" || hop.mode == "staleness";
+  hop.max_jump = may_skip ? *rc::gen::inRange(0, 1'001) : 0;
+  return hop;
+}
+
 void fill_strategy(Job& job) {
   StrategySpec& strategy = job.strategy;
   strategy.allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
@@ -118,8 +136,13 @@ void fill_strategy(Job& job) {
     strategy.adaptive.window = size();
     strategy.adaptive.dead_band = number(0, 1);
   }
-  if (job.cluster.workers > 1 && *rc::gen::arbitrary<bool>()) {
-    strategy.sync = "partial_reduce";
+  strategy.sync = *rc::gen::element<std::string>("all_reduce", "partial_reduce", "hop", "ad_psgd");
+  strategy.sync = job.cluster.workers > 1 ? strategy.sync : "ad_psgd";
+  if (strategy.sync == "hop") {
+    strategy.hop = random_hop(job.cluster.workers);
+  } else if (strategy.sync == "ad_psgd") {
+    strategy.ad_psgd.graph = *rc::gen::element<std::string>("ring", "complete");
+  } else if (strategy.sync == "partial_reduce") {
     strategy.partial_reduce = {*rc::gen::inRange(2, job.cluster.workers + 1),
                                *rc::gen::element<std::string>("constant", "dynamic"),
                                *rc::gen::element<std::string>("decay", "ema"),

@@ -4,6 +4,8 @@
 
 #include <deque>
 #include <map>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -61,7 +63,10 @@ class Mailbox {
     }
   }
 
-  std::deque<Message> arrived_;
+  // Memory that messages leave is kept for the next ones: in steady state nothing is allocated.
+  std::unique_ptr<std::pmr::memory_resource> memory_ =
+      std::make_unique<std::pmr::unsynchronized_pool_resource>();
+  std::pmr::deque<Message> arrived_{memory_.get()};
   std::map<Rank, std::string> lost_;
   std::set<Rank> forgotten_;
   std::optional<std::string> stopped_;

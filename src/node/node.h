@@ -45,7 +45,7 @@ class Node {
   virtual Rank rank() const = 0;
   // The number of workers; the coordinator does not count.
   virtual int size() const = 0;
-  // Seconds since the run began on this node. Clocks of real nodes are not aligned.
+  // Seconds since the run began. Clocks of real nodes on different machines are not aligned.
   virtual Seconds now() const = 0;
 
   // Never waits for the receiver. Order is kept per (sender, receiver). A borrowed payload is the

@@ -4,7 +4,7 @@
 //     kJoin {where I listen}   ->
 //                              <-   kStart {job, where everybody listens}
 //     kReady                   ->                                            data and model loaded
-//                              <-   kGo                                      all are; clocks start
+//                              <-   kGo {GoInfo}                             all are; clocks start
 //     kHeartbeat, kProgress    ->                                            all the time
 //     kSnapshot                ->                                            a model to evaluate
 //                              <-   kStop                                    end early, in order
@@ -51,6 +51,11 @@ struct StartInfo {
   std::string job;        // resolved, as job.toml
   Seconds heartbeat = 0;  // between two signs of life
   std::vector<Endpoint> workers;
+};
+// Travels as it lies in memory: coordinator and workers are processes of one machine, and so of one
+// clock. The moments of two workers can then be compared.
+struct GoInfo {
+  std::int64_t began_ns = 0;  // the beginning of the run, on that clock
 };
 struct ProgressInfo {
   Seconds seconds = 0;

@@ -76,7 +76,8 @@ class Coordinator {
     watch_until([&] { return all([](const auto& w) { return w.ready; }); });
     serving_ = true;
     node.spawn("service", [&](Node& service_node) { provide_service(service_node); });
-    tell_all(Control::kGo);
+    const std::chrono::nanoseconds began = Driver::Clock::now().time_since_epoch();
+    tell_all(Control::kGo, Payload::of_record(GoInfo{began.count()}));
     began_ = node_.now();
     watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
     judge_last_snapshot();

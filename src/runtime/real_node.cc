@@ -55,8 +55,6 @@ void RealNode::stop(const std::string& reason) {
   driver_.wake();
 }
 
-void RealNode::restart_clock() { began_ = Driver::Clock::now(); }
-
 Seconds RealNode::now() const {
   return duration<double>(Driver::Clock::now() - began_.load()).count();
 }

@@ -44,8 +44,8 @@ class RealNode final : public Node, public FabricSink {
 
   // Any thread: every blocked call throws Interrupted with this reason, now and later.
   void stop(const std::string& reason);
-  // The clock starts anew: the run begins now.
-  void restart_clock();
+  // The clock starts anew: the run began then.
+  void restart_clock(Driver::Clock::time_point began) { began_ = began; }
   // Whether busy() lasts as long as it is told. Where something else makes the machine slow, it
   // lasts as long as its body does.
   void set_paced(bool paced) { paced_ = paced; }

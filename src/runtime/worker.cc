@@ -109,8 +109,11 @@ class Worker final : public FabricSink, public Observer {
     const Part part{job, loaded.task->training_samples(), *replica, *this,
                     [this] { return stop_requested_.load(); }};
     tell(Control::kReady);
-    await(Control::kGo);
-    node_.restart_clock();
+    const auto go = await(Control::kGo).payload.record<GoInfo>();
+    if (!go) {
+      return fail("the coordinator's go message is damaged");
+    }
+    node_.restart_clock(Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns)));
     DoneInfo done;
     node_.run([&](Node& node) { done.result = train(node, part); });
 

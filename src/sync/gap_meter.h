@@ -21,7 +21,7 @@ class GapMeter {
 
   // At this moment the worker began this iteration; its moments never go back.
   void begins(Rank worker, std::int64_t iteration, Seconds at);
-  // From this moment on it is in no iteration, and no gap to it counts.
+  // It has done its part. From this moment on nothing counts: who has left holds nobody back.
   void leaves(Rank worker, Seconds at);
 
   // The largest gap between i and j, i ahead, by the length of the shortest path from j to i. The
@@ -30,24 +30,24 @@ class GapMeter {
   std::int64_t largest() const;
 
  private:
-  static constexpr std::int64_t kNowhere = INT64_MAX;
+  static constexpr Seconds kEver = 1e18;
 
   struct Event {
     Seconds at;
-    std::int64_t iteration;  // kNowhere: it leaves
+    std::int64_t iteration;
     Rank worker;
 
     auto operator<=>(const Event&) const = default;
   };
 
-  void add(const Event& event);
-  void apply_until(Seconds moment);
+  void apply_what_is_certain();
   void measure(Rank ahead);
 
   std::vector<std::vector<int>> paths_;  // from a worker to every other one
   std::vector<std::int64_t> iteration_;  // by worker, at the moment that the meter has come to
   std::vector<Seconds> heard_;           // by worker, the moment of its last news
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;  // not applied yet
+  Seconds end_ = kEver;      // when the first one left
   std::vector<Rank> moved_;  // at the moment under way
   std::vector<std::int64_t> by_distance_;
 };

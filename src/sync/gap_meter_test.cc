@@ -37,7 +37,7 @@ TEST(GapMeter, WhatHappensAtOnceIsNoGap) {
   EXPECT_EQ(meter.largest(), 0);
 }
 
-TEST(GapMeter, NobodyIsAheadOfWhoHasLeft) {
+TEST(GapMeter, NothingCountsOnceSomebodyHasLeft) {
   GapMeter meter(Graph::named("ring", 2));
   meter.begins(0, 0, 0);
   meter.begins(1, 0, 0);

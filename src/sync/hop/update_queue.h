@@ -8,8 +8,9 @@
 //
 // Rotating slots: the update of iteration t lies in slot t mod `slots` of its sender. Protocol
 // bounds (rules.h) see to it that a sender is never so far ahead that it needs a slot whose update
-// is still wanted, so all room is there from the beginning. What comes too late for any average is
-// dropped, and so is an update when a younger one of its sender has taken its place.
+// is still wanted, so all room is there from the beginning (but at the end of a run, when workers
+// have left and bounds with them: then the older update is lost). What comes too late for any
+// average is dropped, and so is an update when a younger one of its sender has taken its place.
 #pragma once
 
 #include <cstdint>

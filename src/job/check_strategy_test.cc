@@ -1,0 +1,100 @@
+#include "job/check_strategy.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/job_text.h"
+
+namespace motley {
+namespace {
+
+TEST(CheckStrategy, GroupsFitTheCluster) {
+  const std::string job = "cluster.workers = 4\n[strategy]\nsync = 'partial_reduce'\n";
+  EXPECT_EQ(error_of(job + "partial_reduce.group = 5"),
+            "job.toml:4: strategy.partial_reduce.group is 5, but cluster.workers is 4");
+  EXPECT_EQ(error_of("cluster.workers = 1\nstrategy.sync = 'partial_reduce'"),
+            "job.toml:1: strategy.partial_reduce.group is 2, but cluster.workers is 1");
+  EXPECT_EQ(
+      error_of(job + "partial_reduce.window = 2"),
+      "job.toml:4: strategy.partial_reduce.window is 2, but it takes 3 groups of 2 to connect "
+      "4 workers");
+  EXPECT_EQ(error_of(job + "partial_reduce.filter = 1"),
+            "job.toml:4: strategy.partial_reduce.filter is an integer, but should be a boolean");
+  EXPECT_EQ(good(job + "partial_reduce.window = 3").strategy.partial_reduce.window, 3);
+  EXPECT_EQ(good(job + "partial_reduce.group = 4\npartial_reduce.window = 1")
+                .strategy.partial_reduce.window,
+            1);
+  // Ten iterations of every worker.
+  EXPECT_EQ(good(job).strategy.partial_reduce.window, 20);
+  EXPECT_EQ(good(job + "partial_reduce.group = 3").strategy.partial_reduce.window, 14);
+  // Beside another method they may stand, whatever the cluster.
+  EXPECT_EQ(good("strategy.partial_reduce.group = 9\nstrategy.partial_reduce.filter = false")
+                .strategy.partial_reduce.filter,
+            false);
+}
+
+// What is wrong with a job of 4 workers that has these settings of Hop, behind "strategy.hop.".
+std::string hop_error(const std::string& settings) {
+  const std::string message =
+      error_of("cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\n" + settings);
+  const std::string place = "job.toml:5: ";
+  return message.starts_with(place) ? message.substr(place.size()) : message;
+}
+
+TEST(CheckStrategy, SettingsOfHopFitTogether) {
+  EXPECT_EQ(hop_error("backup = 2\nmode = 'backup'\nmax_gap = 5"),
+            "strategy.hop.backup is 2, but must be below the smallest in-degree of the graph, "
+            "which is 2");
+  EXPECT_EQ(hop_error("mode = 'backup'"),
+            "strategy.hop.mode = \"backup\" needs tokens, strategy.hop.max_gap above 0: without "
+            "them nothing bounds the gap between workers");
+  EXPECT_EQ(hop_error("staleness = -1"),
+            "strategy.hop.staleness is -1, but must be from 0 to 1000");
+  EXPECT_EQ(hop_error("max_jump = 2\nmax_gap = 5"),
+            "strategy.hop.max_jump needs strategy.hop.mode = \"backup\" or \"staleness\", not "
+            "\"standard\": neighbours miss the updates of skipped iterations");
+  EXPECT_EQ(hop_error("max_jump = 2\nmode = 'staleness'"),
+            "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker "
+            "how far behind it is");
+  const Job job = good(
+      "cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\ngraph = 'ring_based'\n"
+      "mode = 'backup'\nbackup = 2\nmax_gap = 5\nmax_jump = 10");
+  EXPECT_EQ(job.strategy.hop.backup, 2);
+  EXPECT_EQ(job.strategy.hop.max_jump, 10);
+  // Beside another method they may stand, whatever they are.
+  EXPECT_EQ(good("strategy.hop.max_jump = 2\nstrategy.hop.edges = [[0, 9]]").strategy.sync,
+            "all_reduce");
+}
+
+TEST(CheckStrategy, GraphsAreStronglyConnected) {
+  EXPECT_EQ(hop_error("edges = [[0, 1], [1, 2], [2, 3]]\ngraph = 'edges'"),
+            "strategy.hop.edges is not strongly connected: no path leads from worker 1 to worker "
+            "0");
+  EXPECT_EQ(hop_error("edges = [[0, 1], [1, 0]]\ngraph = 'edges'"),
+            "strategy.hop.edges is not strongly connected: no path leads from worker 0 to worker "
+            "2");
+  EXPECT_EQ(hop_error("edges = [[0, 4]]\ngraph = 'edges'"),
+            "strategy.hop.edges has [0, 4], but cluster.workers is 4 and ranks count from 0");
+  EXPECT_EQ(hop_error("edges = [[0, 0]]"),
+            "strategy.hop.edges[0] is from worker 0 to itself, which every worker has");
+  EXPECT_EQ(hop_error("edges = [[0, 1, 2]]"),
+            "strategy.hop.edges[0] should be an edge, [from, to]");
+  EXPECT_EQ(hop_error("edges = [[0, -1]]"),
+            "strategy.hop.edges[0] is -1, but must be from 0 to 65535");
+  EXPECT_EQ(hop_error("edges = 3"),
+            "strategy.hop.edges is an integer, but should be an array of edges, [from, to] each");
+  EXPECT_EQ(hop_error("graph = 'edges'"),
+            "strategy.hop.edges is missing, and needed for strategy.hop.graph = \"edges\"");
+  EXPECT_EQ(error_of("cluster.workers = 5\nstrategy.sync = 'hop'\n"
+                     "strategy.hop.graph = 'double_ring'"),
+            "job.toml:3: strategy.hop.graph = \"double_ring\" needs an even number of workers, but "
+            "cluster.workers is 5");
+  EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'"),
+            "job.toml:1: cluster.workers is 5000, but strategy.sync = \"hop\" takes 4096 at most");
+  const Job job = good(
+      "cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\ngraph = 'edges'\n"
+      "edges = [[0, 1], [1, 2], [2, 3], [3, 0]]");
+  EXPECT_EQ(job.strategy.hop.graph_among(4).diameter(), 3);
+}
+
+}  // namespace
+}  // namespace motley
