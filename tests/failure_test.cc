@@ -103,6 +103,27 @@ class Failure : public testing::Test {
   std::vector<pid_t> workers_;
 };
 
+// The same on a graph, and where a second thread of a worker answers the others.
+constexpr const char* kOnAGraph = R"(
+[strategy]
+sync = "hop"
+hop.mode = "backup"
+hop.max_gap = 5
+hop.max_jump = 5
+)";
+constexpr const char* kGossip = R"(
+[strategy]
+sync = "ad_psgd"
+)";
+
+class FailureOnAGraph : public Failure {
+ protected:
+  FailureOnAGraph() : Failure(std::string(kJob) + "speeds = [1, 1, 0.02]\n" + kOnAGraph) {}
+};
+class FailureInGossip : public Failure {
+ protected:
+  FailureInGossip() : Failure(std::string(kJob) + kGossip) {}
+};
 class FailureInAGroup : public Failure {
  protected:
   FailureInAGroup() : Failure(std::string(kJob) + "speeds = [1, 1, 0.02]\n" + kWaiting) {}
@@ -114,6 +135,14 @@ TEST_F(Failure, AKilledWorkerEndsTheRunAndIsNamed) {
 
 TEST_F(FailureInAGroup, AKilledWorkerEndsTheRunAndIsNamed) {
   expect_the_killed_one_to_be_named(workers_[0]);
+}
+
+TEST_F(FailureOnAGraph, AKilledWorkerEndsTheRunAndIsNamed) {
+  expect_the_killed_one_to_be_named(workers_[0]);
+}
+
+TEST_F(FailureInGossip, AKilledWorkerEndsTheRunAndIsNamed) {
+  expect_the_killed_one_to_be_named(workers_[1]);
 }
 
 TEST_F(Failure, AStoppedWorkerIsNamedByItsSilence) {
@@ -132,6 +161,10 @@ TEST_F(Failure, AStoppedWorkerIsNamedByItsSilence) {
 TEST_F(Failure, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
 
 TEST_F(FailureInAGroup, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
+
+TEST_F(FailureOnAGraph, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
+
+TEST_F(FailureInGossip, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
 
 TEST_F(Failure, SigtermStopsInOrderAndSaves) {
   process_.signal(SIGTERM);

@@ -14,11 +14,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-// `motley train job` with one setting, under way. Paced workers sleep nearly all the time, so that
-// several runs may go at once.
-Process start(const ScratchDir& scratch, const std::string& job, const std::string& setting) {
-  return Process({MOTLEY_PROGRAM, "train", job, "--json", "--quiet", "--out", scratch.file(setting),
-                  "--set", setting});
+// `motley train job` with these settings, under way. Paced workers sleep nearly all the time, so
+// that several runs may go at once.
+Process start(const ScratchDir& scratch, const std::string& job, const std::string& name,
+              const std::vector<std::string>& settings) {
+  std::vector<std::string> command{MOTLEY_PROGRAM, "train",           job, "--json", "--quiet",
+                                   "--out",        scratch.file(name)};
+  for (const std::string& setting : settings) {
+    command.insert(command.end(), {"--set", setting});
+  }
+  return Process(command);
 }
 
 Json summary_of(Process& process) {
@@ -49,19 +54,27 @@ workers = 4
 unit = 400e-6
 speeds = [1, 1, 1, 0.25]
 )");
-  Process slow = start(scratch, job, "strategy.allocation=equal");
-  Process even = start(scratch, job, "strategy.allocation=adaptive");
-  Process ready = start(scratch, job, "strategy.sync=partial_reduce");
-  const Json equal = summary_of(slow);
+  Process slow = start(scratch, job, "equal", {});
+  Process even = start(scratch, job, "adaptive", {"strategy.allocation=adaptive"});
+  Process ready = start(scratch, job, "partial", {"strategy.sync=partial_reduce"});
   const Json adaptive = summary_of(even);
   const Json partial = summary_of(ready);
-  for (const Json& summary : {equal, adaptive, partial}) {
+  // While the slow one goes on.
+  Process ring = start(scratch, job, "ring", {"strategy.sync=hop", "train.steps=100"});
+  Process skipping = start(scratch, job, "skip",
+                           {"strategy.sync=hop", "strategy.hop.mode=backup",
+                            "strategy.hop.max_gap=5", "strategy.hop.max_jump=10"});
+  const Json skip = summary_of(skipping);
+  const Json standard = summary_of(ring);
+  const Json equal = summary_of(slow);
+  for (const Json& summary : {equal, adaptive, partial, skip}) {
     EXPECT_EQ(summary["samples"], 200 * 256);
   }
   EXPECT_GE(rate(adaptive) / rate(equal), 2.8);  // ideal is 3.25
   EXPECT_GE(rate(partial) / rate(equal), 1.8);
-  RecordProperty("ratio", fmt::format("{:.2f} {:.2f}", rate(adaptive) / rate(equal),
-                                      rate(partial) / rate(equal)));
+  EXPECT_GE(rate(skip) / rate(standard), 1.8);
+  RecordProperty("ratio", fmt::format("{:.2f} {:.2f} {:.2f}", rate(adaptive) / rate(equal),
+                                      rate(partial) / rate(equal), rate(skip) / rate(standard)));
   EXPECT_NEAR(accuracy(adaptive), accuracy(equal), 0.005);
   EXPECT_GE(accuracy(partial), accuracy(equal) - 0.01);
 
@@ -75,6 +88,15 @@ speeds = [1, 1, 1, 0.25]
   }
   EXPECT_NEAR(partial["partial_reduce"]["mean_group_size"].get<double>(), 2, 0.02);
   EXPECT_LE(partial["partial_reduce"]["longest_window"], 20);
+
+  EXPECT_GE(accuracy(skip), accuracy(equal) - 0.015);
+  EXPECT_GT(skip["hop"]["iterations_skipped"], 0);
+  // On a ring of 4, by the length of the path: how far a worker may get ahead.
+  EXPECT_LE(standard["hop"]["largest_gap_by_distance"][0], 1);
+  EXPECT_LE(standard["hop"]["largest_gap_by_distance"][1], 2);
+  EXPECT_LE(standard["max_iteration_gap"], 2);
+  EXPECT_LE(skip["hop"]["largest_gap_by_distance"][0], 5);
+  EXPECT_LE(skip["hop"]["largest_gap_by_distance"][1], 10);
 }
 
 // With the right to make groups, the kernel slows worker 1 down; without it, one clear line. Steps

@@ -12,6 +12,7 @@
 #include "job/print.h"
 #include "runtime/simulate.h"
 #include "runtime/worker.h"
+#include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/toy_task.h"
 
@@ -142,27 +143,47 @@ TEST(Coordinator, EndsWhenTheTargetIsReached) {
 }
 
 // Who meets whom is up to the clocks of real processes; what is used and what is learnt is not.
-TEST(Coordinator, PartialReduceInRealProcesses) {
-  const Job job = toy_job({"strategy.sync=partial_reduce", "train.eval_every=5"});
+RunOutcome train_at_own_pace(std::vector<std::string> settings) {
+  settings.insert(settings.end(), {"train.eval_every=5", "data.features=2000"});
+  const Job job = toy_job(settings);
   QuietMonitor monitor;
-  const RunOutcome outcome = train_toy(job, monitor);
+  RunOutcome outcome = train_toy(job, monitor);
   EXPECT_EQ(outcome.samples, 1'500);
   std::int64_t samples = 0;
-  std::int64_t steps = 0;
   for (const WorkerSummary& worker : outcome.workers) {
     samples += worker.samples;
-    steps += worker.steps;
   }
   EXPECT_EQ(samples, 1'500);
-  ASSERT_FALSE(outcome.service.figures.empty());
-  EXPECT_EQ(outcome.service.figures[0].name, "groups");
-  const auto groups = std::get<std::int64_t>(outcome.service.figures[0].value);
-  EXPECT_NEAR(static_cast<double>(groups), static_cast<double>(steps - 3) / 2, 1);
   QuietMonitor simulated;
-  simulate(toy_job(), *toy_task(job), simulated);
-  ASSERT_GT(monitor.metrics.size(), 2U);
+  simulate(toy_job({"data.features=2000"}), *toy_task(job), simulated);
+  EXPECT_GT(monitor.metrics.size(), 2U);
   EXPECT_NEAR(monitor.metrics.back().loss / simulated.metrics.back().loss, 1, 0.05);
   EXPECT_EQ(monitor.metrics.back().samples, 1'500);
+  return outcome;
+}
+
+TEST(Coordinator, PartialReduceInRealProcesses) {
+  const RunOutcome outcome = train_at_own_pace({"strategy.sync=partial_reduce"});
+  std::int64_t steps = 0;
+  for (const WorkerSummary& worker : outcome.workers) {
+    steps += worker.steps;
+  }
+  EXPECT_NEAR(*figure(outcome, "groups"), static_cast<double>(steps - 3) / 2, 1);
+}
+
+TEST(Coordinator, HopInRealProcesses) {
+  for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
+    const RunOutcome outcome = train_at_own_pace(
+        {"strategy.sync=hop", "strategy.hop.max_gap=3", fmt::format("strategy.hop.mode={}", mode)});
+    EXPECT_LE(*figure(outcome, "largest_token_queue"), 6) << mode;
+    EXPECT_LE(outcome.service.max_iteration_gap, 3) << mode;
+  }
+}
+
+TEST(Coordinator, AdPsgdInRealProcesses) {
+  const RunOutcome outcome = train_at_own_pace({"strategy.sync=ad_psgd"});
+  EXPECT_EQ(*figure(outcome, "exchanges"),
+            static_cast<double>(outcome.workers[0].steps + outcome.workers[2].steps));
 }
 
 TEST(Coordinator, PartialReduceStopsInOrderWhenAsked) {

@@ -1,6 +1,7 @@
 #include "sync/loop.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "cluster/cost.h"
 #include "sync/registry.h"
@@ -22,8 +23,8 @@ WorkerResult train(Node& node, const Part& part) {
   while (const auto work = strategy->begin()) {
     const Seconds compute_began = node.now();
     double loss_sum = 0;
-    node.busy(cost.next_step(compute_began, work->count),
-              [&] { loss_sum = part.replica.compute(work->samples); });
+    const auto compute = [&] { loss_sum = part.replica.compute(work->samples); };
+    node.busy(cost.next_step(compute_began, work->count), std::ref(compute));
     const Seconds computed = node.now() - compute_began;
 
     const Progress progress = strategy->finish({loss_sum, work->count});
@@ -34,12 +35,13 @@ WorkerResult train(Node& node, const Part& part) {
     times.seconds = node.now() - began;
     times.wait = strategy->waited() + allocator.waited();
     times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
-    node.busy(0, [&] {
+    const auto report = [&] {
       part.observer.on_step(times.seconds, progress, result);
       if (progress.evaluate) {
         part.observer.on_snapshot(times.seconds, progress, part.replica);
       }
-    });
+    };
+    node.busy(0, std::ref(report));
   }
   result.allocation = allocator.result();
   return result;

@@ -1,32 +1,40 @@
 #include "sync/weighted_mean.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 
 namespace motley {
 namespace {
 
-// So many floats of the result stay in the first cache while one model after the other is added.
+// So many models are read side by side: more streams than that the processor does not read ahead.
+constexpr std::size_t kAtOnce = 4;
+// So many floats of the result stay in the first cache until all models are in it.
 constexpr std::size_t kPiece = 2048;
 
-void scale(float* to, std::size_t count, float weight) {
+// to = (keep * to + sum of the models, weighted) / divisor, for floats [begin, begin + count).
+template <std::size_t kModels>
+void add(float* __restrict to, float keep, std::span<const WeightedModel> models, std::size_t begin,
+         std::size_t count, float divisor) {
+  std::array<const float*, kModels> from;
+  std::array<float, kModels> weight;
+  for (std::size_t m = 0; m < kModels; ++m) {
+    from[m] = models[m].values.data() + begin;
+    weight[m] = models[m].weight;
+  }
   for (std::size_t i = 0; i < count; ++i) {
-    to[i] *= weight;
+    float sum = keep * to[i];
+    for (std::size_t m = 0; m < kModels; ++m) {
+      sum += weight[m] * from[m][i];
+    }
+    to[i] = sum / divisor;
   }
 }
 
-void add(float* to, const float* from, std::size_t count, float weight) {
-  for (std::size_t i = 0; i < count; ++i) {
-    to[i] += weight * from[i];
-  }
-}
-
-void add_and_divide(float* to, const float* from, std::size_t count, float weight, float sum) {
-  for (std::size_t i = 0; i < count; ++i) {
-    to[i] = (to[i] + weight * from[i]) / sum;
-  }
-}
+using Add = void (*)(float*, float, std::span<const WeightedModel>, std::size_t, std::size_t,
+                     float);
+constexpr std::array<Add, kAtOnce> kAdd{add<1>, add<2>, add<3>, add<4>};
 
 }  // namespace
 
@@ -42,14 +50,12 @@ void weighted_mean(Block own, float own_weight, std::span<const WeightedModel> o
   }
   for (std::size_t begin = 0; begin < own.size; begin += kPiece) {
     const std::size_t count = std::min(kPiece, own.size - begin);
-    float* to = own.data + begin;
-    if (own_weight != 1) {
-      scale(to, count, own_weight);
+    for (std::size_t done = 0; done < others.size(); done += kAtOnce) {
+      const auto models = others.subspan(done, std::min(kAtOnce, others.size() - done));
+      const bool is_last = done + kAtOnce >= others.size();
+      kAdd[models.size() - 1](own.data + begin, done == 0 ? own_weight : 1, models, begin, count,
+                              is_last ? sum : 1);
     }
-    for (const WeightedModel& other : others.first(others.size() - 1)) {
-      add(to, other.values.data() + begin, count, other.weight);
-    }
-    add_and_divide(to, others.back().values.data() + begin, count, others.back().weight, sum);
   }
 }
 

@@ -1,0 +1,117 @@
+// What a message costs besides its payload: no memory. All allocations of this program are counted.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "node/mailbox.h"
+#include "sim/cluster.h"
+#include "sync/hop/token_queue.h"
+#include "sync/hop/update_queue.h"
+#include "sync/loop.h"
+#include "sync/weighted_mean.h"
+#include "tests/simulated_job.h"
+#include "tests/still_models.h"
+
+namespace {
+
+std::int64_t allocated = 0;
+
+void* counted(void* memory) {
+  ++allocated;
+  return memory ? memory : throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(std::malloc(size)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto align = static_cast<std::size_t>(alignment);
+  return counted(std::aligned_alloc(align, (size + align - 1) / align * align));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace motley {
+namespace {
+
+TEST(Allocations, QueuesAllocateOnce) {
+  constexpr std::size_t kSenders = 3;
+  std::vector<float> own(5'000, 1.0F);
+  const Payload model = Payload::copy_of(std::span<const float>(own));
+  UpdateQueue updates(kSenders, 4);
+  TokenQueue tokens(5);
+  std::vector<WeightedModel> models;
+  models.reserve(kSenders);
+  const std::int64_t before = allocated;
+  for (std::int64_t k = 0; k < 1'000; ++k) {
+    for (std::size_t sender = 0; sender < kSenders; ++sender) {
+      updates.enqueue(model, k, sender);
+    }
+    tokens.insert(1);
+    models.clear();
+    for (const UpdateQueue::Update* update : updates.collect(k, 0)) {
+      models.push_back({update->model.floats()});
+    }
+    weighted_mean({own.data(), own.size()}, 1, models);
+    updates.release(k, 0);
+    tokens.remove(1);
+  }
+  EXPECT_EQ(allocated - before, 0);
+}
+
+TEST(Allocations, AMailboxKeepsItsMemory) {
+  Mailbox mailbox;
+  const auto pass = [&](int messages) {
+    for (int i = 0; i < messages; ++i) {
+      mailbox.put({i % 3, Channel::kHop, {}, {}});
+      if (i >= 20) {
+        mailbox.take({Channel::kHop, (i + 1) % 3});
+      }
+    }
+    while (mailbox.size() > 0) {
+      mailbox.take({Channel::kHop});
+    }
+  };
+  pass(1'000);
+  const std::int64_t before = allocated;
+  pass(10'000);
+  EXPECT_EQ(allocated - before, 0);
+}
+
+// Of a whole run in the simulator, per iteration of a worker once it is under way.
+double allocated_per_iteration(const std::string& graph, const std::string& mode) {
+  constexpr int kWorkers = 6;
+  const auto allocated_in = [&](std::int64_t iterations) {
+    Job job = simulated_job("hop", alike(kWorkers), kWorkers, iterations);
+    job.strategy.hop.graph = graph;
+    job.strategy.hop.mode = mode;
+    job.strategy.hop.max_gap = 3;
+    job.cluster.slowdowns = {{0.2, 4}};
+    Models models = still_models(kWorkers, 1'000, 1);
+    SimCluster cluster(job.cluster);
+    start_workers(cluster, job, 100, models);
+    cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });
+    const std::int64_t before = allocated;
+    cluster.run();
+    return allocated - before;
+  };
+  return static_cast<double>(allocated_in(3'000) - allocated_in(1'000)) / (2'000 * kWorkers);
+}
+
+// A worker makes one payload of its model, however many neighbours get it, one for its request of
+// samples, and gets one in answer; tokens and acknowledgements have none. What is left is not for
+// messages: orders of an epoch, estimates of a worker's speed.
+TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
+  for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
+    const double few = allocated_per_iteration("ring", mode);
+    EXPECT_GT(few, 2.9) << mode;  // or else they are not counted
+    EXPECT_LT(few, 3.5) << mode;
+    EXPECT_NEAR(allocated_per_iteration("complete", mode), few, 0.05) << mode;
+  }
+}
+
+}  // namespace
+}  // namespace motley
