@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 
 namespace motley {
 namespace {
 
 constexpr double kPaceMissedWorthSaying = 0.02;
+constexpr std::size_t kFew = 16;  // entries of a list that are shown
 
 void show_quality(const Summary& summary) {
   if (summary.metrics.empty()) {
@@ -62,7 +64,9 @@ void show_method(const Summary& summary) {
           if constexpr (std::is_same_v<Value, std::monostate>) {
             return name + " none";
           } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
-            return fmt::format("{} {}", name, fmt::join(value, " "));
+            const std::span shown = std::span(value).first(std::min(value.size(), kFew));
+            return fmt::format("{} {}{}", name, fmt::join(shown, " "),
+                               shown.size() < value.size() ? " ..." : "");
           } else {
             return fmt::format("{} {:.4g}", name, static_cast<double>(value));
           }
@@ -102,7 +106,6 @@ void show(const Summary& summary, const std::string& directory) {
   }
   fmt::print("\n");
   show_quality(summary);
-  constexpr std::size_t kFew = 16;
   if (summary.workers.size() <= kFew) {
     show_workers(summary);
   }

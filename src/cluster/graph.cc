@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -11,32 +12,73 @@
 namespace motley {
 namespace {
 
-void join(std::vector<Edge>& edges, Rank a, Rank b) {
-  if (a != b) {
-    edges.push_back({a, b});
-    edges.push_back({b, a});
-  }
+std::size_t at(Rank worker) { return static_cast<std::size_t>(worker); }
+
+// Each once, without the worker itself.
+std::vector<Rank> tidy(std::vector<Rank> ranks, Rank self) {
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  std::erase(ranks, self);
+  return ranks;
 }
 
-// On `size` workers from `first` on.
-void add_ring(std::vector<Edge>& edges, Rank first, int size) {
-  for (int i = 0; i < size; ++i) {
-    join(edges, first + i, first + (i + 1) % size);
-  }
+std::vector<Rank> ring(Rank self, int workers) {
+  return tidy({(self + 1) % workers, (self + workers - 1) % workers}, self);
 }
 
-void add_ring_based(std::vector<Edge>& edges, Rank first, int size) {
-  add_ring(edges, first, size);
-  for (int i = 0; i < size; ++i) {
-    join(edges, first + i, first + (i + size / 2) % size);
-  }
+std::vector<Rank> ring_based(Rank self, int workers) {
+  std::vector<Rank> ranks = ring(self, workers);
+  ranks.push_back((self + workers / 2) % workers);
+  ranks.push_back((self + workers - workers / 2) % workers);
+  return tidy(std::move(ranks), self);
 }
 
-void add_complete(std::vector<Edge>& edges, int size) {
-  for (Rank a = 0; a < size; ++a) {
-    for (Rank b = 0; b < a; ++b) {
-      join(edges, a, b);
+std::vector<Rank> double_ring(Rank self, int workers) {
+  const int half = workers / 2;
+  const Rank first = self < half ? 0 : half;
+  std::vector<Rank> ranks = ring_based(self - first, half);
+  std::ranges::for_each(ranks, [&](Rank& rank) { rank += first; });
+  ranks.push_back((self + half) % workers);
+  return tidy(std::move(ranks), self);
+}
+
+std::vector<Rank> complete(Rank self, int workers) {
+  std::vector<Rank> ranks;
+  for (Rank rank = 0; rank < workers; ++rank) {
+    if (rank != self) {
+      ranks.push_back(rank);
     }
+  }
+  return ranks;
+}
+
+// Breadth first, from a worker along `next`, which gives the neighbours of any.
+template <class Next>
+std::vector<int> distances(Rank worker, int workers, Next next) {
+  std::vector<int> distance(at(workers), Graph::kNoPath);
+  std::vector<Rank> reached{worker};
+  reached.reserve(at(workers));
+  distance[at(worker)] = 0;
+  for (std::size_t i = 0; i < reached.size() && reached.size() < at(workers); ++i) {
+    for (const Rank neighbour : next(reached[i])) {
+      if (distance[at(neighbour)] == Graph::kNoPath) {
+        distance[at(neighbour)] = distance[at(reached[i])] + 1;
+        reached.push_back(neighbour);
+      }
+    }
+  }
+  return distance;
+}
+
+// Every value becomes the mean of its own and its in-neighbours'.
+void average(std::vector<double>& values, const std::vector<std::vector<Rank>>& in) {
+  const std::vector<double> old = values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (const Rank neighbour : in[i]) {
+      values[i] += old[at(neighbour)];
+    }
+    values[i] /= static_cast<double>(in[i].size() + 1);
   }
 }
 
@@ -56,95 +98,88 @@ double centre(std::vector<double>& values) {
 
 }  // namespace
 
-Graph::Graph(int workers, std::span<const Edge> edges) : out_(at(workers)), in_(at(workers)) {
-  std::vector<Edge> sorted(edges.begin(), edges.end());
-  std::ranges::sort(sorted);
-  const auto repeated = std::ranges::unique(sorted);
-  sorted.erase(repeated.begin(), repeated.end());
-  for (const auto& [from, to] : sorted) {
+Graph::Graph(int workers, std::span<const Edge> edges)
+    : size_(workers), out_(at(workers)), in_(at(workers)) {
+  for (const auto& [from, to] : edges) {
     MOTLEY_CHECK(from >= 0 && from < workers && to >= 0 && to < workers && from != to,
                  "an edge from {} to {} among {} workers", from, to, workers);
     out_[at(from)].push_back(to);
     in_[at(to)].push_back(from);
   }
+  for (Rank rank = 0; rank < workers; ++rank) {
+    out_[at(rank)] = tidy(std::move(out_[at(rank)]), rank);
+    in_[at(rank)] = tidy(std::move(in_[at(rank)]), rank);
+  }
 }
 
 Graph Graph::named(std::string_view name, int workers) {
-  std::vector<Edge> edges;
-  if (name == "ring") {
-    add_ring(edges, 0, workers);
-  } else if (name == "ring_based") {
-    add_ring_based(edges, 0, workers);
-  } else if (name == "double_ring") {
-    MOTLEY_CHECK(workers % 2 == 0, "a double ring of {}", workers);
-    const int half = workers / 2;
-    add_ring_based(edges, 0, half);
-    add_ring_based(edges, half, half);
-    for (Rank rank = 0; rank < half; ++rank) {
-      join(edges, rank, rank + half);
-    }
-  } else {
-    MOTLEY_CHECK(name == "complete", "no graph has the name {}", name);
-    add_complete(edges, workers);
+  constexpr std::pair<std::string_view, Named> kNamed[] = {{"ring", ring},
+                                                           {"ring_based", ring_based},
+                                                           {"double_ring", double_ring},
+                                                           {"complete", complete}};
+  const auto found = std::ranges::find(kNamed, name, &std::pair<std::string_view, Named>::first);
+  MOTLEY_CHECK(found != std::end(kNamed), "no graph has the name {}", name);
+  MOTLEY_CHECK(found->second != double_ring || workers % 2 == 0, "a double ring of {}", workers);
+  return {workers, found->second};
+}
+
+std::vector<Rank> Graph::out_neighbours(Rank worker) const {
+  return named_ ? named_(worker, size_) : out_[at(worker)];
+}
+
+std::vector<Rank> Graph::in_neighbours(Rank worker) const {
+  return named_ ? named_(worker, size_) : in_[at(worker)];
+}
+
+Graph::Neighbours Graph::all_in() const {
+  Neighbours all;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    all.push_back(in_neighbours(rank));
   }
-  return Graph(workers, edges);
+  return all;
 }
 
 int Graph::smallest_in_degree() const {
-  const auto fewest = std::ranges::min_element(in_, {}, &std::vector<Rank>::size);
-  return static_cast<int>(fewest->size());
+  std::size_t fewest = at(size_);
+  for (Rank rank = 0; rank < size_; ++rank) {
+    fewest = std::min(fewest, in_neighbours(rank).size());
+  }
+  return static_cast<int>(fewest);
 }
 
-// Breadth first.
-std::vector<int> Graph::distances(Rank worker, const Neighbours& next) {
-  std::vector<int> distance(next.size(), kNoPath);
-  std::vector<Rank> reached{worker};
-  reached.reserve(next.size());
-  distance[at(worker)] = 0;
-  for (std::size_t i = 0; i < reached.size() && reached.size() < next.size(); ++i) {
-    for (const Rank neighbour : next[at(reached[i])]) {
-      if (distance[at(neighbour)] == kNoPath) {
-        distance[at(neighbour)] = distance[at(reached[i])] + 1;
-        reached.push_back(neighbour);
-      }
-    }
+std::vector<int> Graph::distances_from(Rank worker) const {
+  return distances(worker, size_, [&](Rank rank) { return out_neighbours(rank); });
+}
+
+std::vector<std::vector<int>> Graph::all_distances() const {
+  std::vector<std::vector<int>> all;
+  for (Rank rank = 0; rank < size_; ++rank) {
+    all.push_back(distances_from(rank));
   }
-  return distance;
+  return all;
 }
 
 // When worker 0 reaches everybody and everybody reaches worker 0, all reach all.
 std::optional<Edge> Graph::first_without_path() const {
-  const auto missing = [](const Neighbours& next) -> std::optional<Rank> {
-    const auto distance = distances(0, next);
-    const auto found = std::ranges::find(distance, kNoPath);
-    return found == distance.end() ? std::nullopt
-                                   : std::optional(static_cast<Rank>(found - distance.begin()));
+  const auto first = [](const std::vector<int>& distance) {
+    return std::ranges::find(distance, kNoPath) - distance.begin();
   };
-  if (const auto rank = missing(out_)) {
-    return Edge{0, *rank};
+  if (const auto rank = first(distances_from(0)); rank < size_) {
+    return Edge{0, static_cast<Rank>(rank)};
   }
-  if (const auto rank = missing(in_)) {
-    return Edge{*rank, 0};
+  const auto back = distances(0, size_, [&](Rank rank) { return in_neighbours(rank); });
+  if (const auto rank = first(back); rank < size_) {
+    return Edge{static_cast<Rank>(rank), 0};
   }
   return std::nullopt;
 }
 
 int Graph::diameter() const {
   int longest = 0;
-  for (Rank worker = 0; worker < size(); ++worker) {
-    longest = std::max(longest, std::ranges::max(distances_from(worker)));
+  for (Rank rank = 0; rank < size_; ++rank) {
+    longest = std::max(longest, std::ranges::max(distances_from(rank)));
   }
   return longest;
-}
-
-void Graph::average(std::vector<double>& values) const {
-  const std::vector<double> old = values;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    for (const Rank neighbour : in_[i]) {
-      values[i] += old[at(neighbour)];
-    }
-    values[i] /= static_cast<double>(in_[i].size() + 1);
-  }
 }
 
 // Averaging again and again, what is left of any differences shrinks by the second eigenvalue a
@@ -153,7 +188,8 @@ double Graph::spectral_gap() const {
   constexpr double kNothing = 1e-12;  // of differences that were about 1
   constexpr double kTolerance = 1e-9;
   constexpr int kMostSteps = 1 << 14;
-  std::vector<double> values(out_.size());
+  const Neighbours in = all_in();
+  std::vector<double> values(in.size());
   Random random(1);
   std::ranges::generate(values, [&] { return random.normal(); });
   centre(values);
@@ -162,7 +198,7 @@ double Graph::spectral_gap() const {
   double before = 0;     // the same, half as many steps ago
   double factor = 0;     // of a step, as far as that can be told
   for (int step = 1; step <= kMostSteps; ++step) {
-    average(values);
+    average(values, in);
     const double length = centre(values);
     if (length < kNothing) {
       return 1;

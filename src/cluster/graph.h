@@ -28,18 +28,21 @@ class Graph {
  public:
   // Edges between any two of `workers`; given twice, they count once.
   Graph(int workers, std::span<const Edge> edges);
-  // double_ring takes an even number of workers.
+  // double_ring takes an even number of workers. Costs nothing: neighbours are worked out when they
+  // are asked for.
   static Graph named(std::string_view name, int workers);
 
-  int size() const { return static_cast<int>(out_.size()); }
+  int size() const { return size_; }
   // In the order of their ranks.
-  const std::vector<Rank>& out_neighbours(Rank worker) const { return out_[at(worker)]; }
-  const std::vector<Rank>& in_neighbours(Rank worker) const { return in_[at(worker)]; }
+  std::vector<Rank> out_neighbours(Rank worker) const;
+  std::vector<Rank> in_neighbours(Rank worker) const;
   int smallest_in_degree() const;
 
   // Edges on the shortest path to every worker; kNoPath where there is none.
   static constexpr int kNoPath = -1;
-  std::vector<int> distances_from(Rank worker) const { return distances(worker, out_); }
+  std::vector<int> distances_from(Rank worker) const;
+  // The same from every worker.
+  std::vector<std::vector<int>> all_distances() const;
   // Two workers without a path from the first to the second; nullopt: the graph is strongly
   // connected.
   std::optional<Edge> first_without_path() const;
@@ -51,13 +54,15 @@ class Graph {
   double spectral_gap() const;
 
  private:
-  using Neighbours = std::vector<std::vector<Rank>>;  // by worker
-  static std::size_t at(Rank worker) { return static_cast<std::size_t>(worker); }
-  static std::vector<int> distances(Rank worker, const Neighbours& next);
-  // Every worker's value becomes the mean of its own and its in-neighbours'.
-  void average(std::vector<double>& values) const;
+  using Neighbours = std::vector<std::vector<Rank>>;              // by worker
+  using Named = std::vector<Rank> (*)(Rank worker, int workers);  // the same both ways
 
-  Neighbours out_;
+  Graph(int workers, Named neighbours) : size_(workers), named_(neighbours) {}
+  Neighbours all_in() const;
+
+  int size_;
+  Named named_ = nullptr;  // of a named graph
+  Neighbours out_;         // of a list of edges
   Neighbours in_;
 };
 

@@ -25,18 +25,22 @@ Status check_partial_reduce(const Job& job, const Document& document) {
   return {};
 }
 
+// Where everybody may have everybody else for a neighbour, there is an end to how many there are.
+Status check_crowd(const Job& job, const Document& document) {
+  constexpr int kMostWorkers = 4096;
+  if (job.cluster.workers <= kMostWorkers) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"cluster.workers"}, fmt::format("cluster.workers is {}, but strategy.sync = \"{}\" takes {} "
+                                       "at most",
+                                       job.cluster.workers, job.strategy.sync, kMostWorkers)));
+}
+
 // A graph of these workers on which news of everybody reaches everybody.
 Status check_graph(const Job& job, const Document& document) {
-  constexpr int kMostWorkers = 4096;  // all shortest paths are looked at
   const HopSpec& spec = job.strategy.hop;
   const int workers = job.cluster.workers;
-  if (workers > kMostWorkers) {
-    return tl::unexpected(
-        document.error_at({"cluster.workers"},
-                          fmt::format("cluster.workers is {}, but strategy.sync = \"hop\" takes {} "
-                                      "at most",
-                                      workers, kMostWorkers)));
-  }
   if (spec.graph == "double_ring" && workers % 2 != 0) {
     return tl::unexpected(document.error_at(
         {"strategy.hop.graph", "cluster.workers"},
@@ -72,7 +76,9 @@ Status check_hop(const Job& job, const Document& document) {
   const HopSpec& spec = job.strategy.hop;
   const bool has_backup = spec.mode == "backup";
   const bool may_skip = has_backup || spec.mode == "staleness";
-  if (Status status = check_graph(job, document); !status) {
+  Status status = check_crowd(job, document);
+  status = status ? check_graph(job, document) : status;
+  if (!status) {
     return status;
   }
   const int fewest = spec.graph_among(job.cluster.workers).smallest_in_degree();
@@ -113,6 +119,9 @@ Status check_strategy(const Job& job, const Document& document) {
   }
   if (job.strategy.sync == "hop") {
     return check_hop(job, document);
+  }
+  if (job.strategy.sync == "ad_psgd") {
+    return check_crowd(job, document);
   }
   return {};
 }

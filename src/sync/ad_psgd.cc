@@ -18,15 +18,11 @@ constexpr Header kEnd{static_cast<std::int64_t>(GossipKind::kEnd)};
 
 bool is_active(Rank rank) { return rank % 2 == 0; }
 
-Graph graph_of(const Job& job) {
-  return Graph::named(job.strategy.ad_psgd.graph, job.cluster.workers);
-}
-
 // Neighbours of the other role.
-std::vector<Rank> partners_of(const Graph& graph, Rank self) {
-  std::vector<Rank> partners;
-  std::ranges::copy_if(graph.out_neighbours(self), std::back_inserter(partners),
-                       [&](Rank rank) { return is_active(rank) != is_active(self); });
+std::vector<Rank> partners_of(const Job& job, Rank self) {
+  const Graph graph = Graph::named(job.strategy.ad_psgd.graph, job.cluster.workers);
+  std::vector<Rank> partners = graph.out_neighbours(self);
+  std::erase_if(partners, [&](Rank rank) { return is_active(rank) == is_active(self); });
   return partners;
 }
 
@@ -45,7 +41,7 @@ class Gossip : public Strategy {
  public:
   explicit Gossip(const StrategyContext& context)
       : context_(context),
-        partners_(partners_of(graph_of(context.job), context.node.rank())),
+        partners_(partners_of(context.job, context.node.rank())),
         supply_(context) {}
 
   std::optional<Work> begin() final {
@@ -222,8 +218,7 @@ std::unique_ptr<Strategy> make_ad_psgd(const StrategyContext& context) {
 }
 
 ServiceResult serve_ad_psgd(const ServiceContext& context) {
-  const Graph graph = graph_of(context.job);
-  Depot depot(context, graph);
+  Depot depot(context, GapMeter(context.node.size()));
   depot.run();
   std::int64_t exchanges = 0;
   for (const auto& counts : depot.counts()) {

@@ -17,10 +17,10 @@ void expect(bool is_sound, Rank rank) {
 
 }  // namespace
 
-Depot::Depot(const ServiceContext& context, const Graph& graph)
+Depot::Depot(const ServiceContext& context, GapMeter gaps)
     : context_(context),
       dealer_(context),
-      gaps_(graph),
+      gaps_(std::move(gaps)),
       workers_(static_cast<std::size_t>(context.node.size())),
       counts_(workers_.size()) {}
 

@@ -14,8 +14,7 @@ namespace motley {
 
 class Depot {
  public:
-  // Gaps are sorted by paths on `graph`.
-  Depot(const ServiceContext& context, const Graph& graph);
+  Depot(const ServiceContext& context, GapMeter gaps);
 
   // Until all workers have left.
   void run();

@@ -4,13 +4,14 @@
 
 namespace motley {
 
-GapMeter::GapMeter(const Graph& graph)
-    : iteration_(static_cast<std::size_t>(graph.size()), 0),
+GapMeter::GapMeter(int workers)
+    : iteration_(static_cast<std::size_t>(workers), 0),
       heard_(iteration_.size(), 0),
-      by_distance_(static_cast<std::size_t>(graph.diameter()), 0) {
-  for (Rank worker = 0; worker < graph.size(); ++worker) {
-    paths_.push_back(graph.distances_from(worker));
-  }
+      by_distance_(1, 0) {}
+
+GapMeter::GapMeter(const Graph& graph) : GapMeter(graph.size()) {
+  paths_ = graph.all_distances();
+  by_distance_.assign(static_cast<std::size_t>(graph.diameter()), 0);
 }
 
 void GapMeter::begins(Rank worker, std::int64_t iteration, Seconds at) {
@@ -44,7 +45,8 @@ void GapMeter::measure(Rank ahead) {
   const auto i = static_cast<std::size_t>(ahead);
   for (std::size_t j = 0; j < iteration_.size(); ++j) {
     if (j != i) {
-      std::int64_t& largest = by_distance_[static_cast<std::size_t>(paths_[j][i] - 1)];
+      const int path = paths_.empty() ? 1 : paths_[j][i];
+      std::int64_t& largest = by_distance_[static_cast<std::size_t>(path - 1)];
       largest = std::max(largest, iteration_[i] - iteration_[j]);
     }
   }

@@ -16,7 +16,9 @@ namespace motley {
 
 class GapMeter {
  public:
-  // Paths on this graph sort the gaps. It is strongly connected.
+  // Gaps in one sort.
+  explicit GapMeter(int workers);
+  // Sorted by paths on this graph, which is strongly connected.
   explicit GapMeter(const Graph& graph);
 
   // At this moment the worker began this iteration; its moments never go back.
@@ -43,7 +45,7 @@ class GapMeter {
   void apply_what_is_certain();
   void measure(Rank ahead);
 
-  std::vector<std::vector<int>> paths_;  // from a worker to every other one
+  std::vector<std::vector<int>> paths_;  // from a worker to every other one; none: all the same
   std::vector<std::int64_t> iteration_;  // by worker, at the moment that the meter has come to
   std::vector<Seconds> heard_;           // by worker, the moment of its last news
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;  // not applied yet

@@ -8,7 +8,7 @@ namespace motley {
 
 ServiceResult serve_hop(const ServiceContext& context) {
   const Graph graph = context.job.strategy.hop.graph_among(context.node.size());
-  Depot depot(context, graph);
+  Depot depot(context, GapMeter(graph));
   depot.run();
 
   HopCounts all{};

@@ -183,7 +183,7 @@ class Hop final : public Strategy {
   template <class Condition>
   void wait_until(Condition holds) {
     while (auto message = context_.node.receive_until({Channel::kHop}, context_.node.now())) {
-      take(*message);
+      take(std::move(*message));
     }
     const Seconds began = context_.node.now();
     while (!holds()) {
