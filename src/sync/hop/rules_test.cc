@@ -63,6 +63,7 @@ RC_GTEST_PROP(NextIteration, NeverPassesTheSlowestOutNeighbour, ()) {
 TEST(UpdateWeight, CountsLessWithAge) {
   const HopRules stale = rules(HopMode::kStaleness, 3);
   EXPECT_EQ(update_weight(stale, 10, 10), 4);
+  EXPECT_EQ(update_weight(stale, 12, 10), 4);
   EXPECT_EQ(update_weight(stale, 9, 10), 3);
   EXPECT_EQ(update_weight(stale, 7, 10), 1);
   EXPECT_EQ(update_weight(stale, 2, 10), 1);  // the own model of a worker that jumps

@@ -18,7 +18,7 @@ void UpdateQueue::enqueue(Payload update, std::int64_t iteration, std::size_t se
     ++dropped_;
     return;
   }
-  if (iteration <= current_) {
+  if (iteration <= youngest_wanted_) {
     drop_before(iteration, sender);
   }
   Update& place = slot(iteration, sender);
@@ -36,7 +36,7 @@ std::span<const UpdateQueue::Update* const> UpdateQueue::collect(std::int64_t k,
                                                                  std::int64_t staleness) {
   found_.clear();
   for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    Update* update = youngest(sender, k);
+    Update* update = youngest(sender, k + staleness);
     if (update && update->iteration >= k - staleness) {
       update->used = true;
       found_.push_back(update);
@@ -46,10 +46,10 @@ std::span<const UpdateQueue::Update* const> UpdateQueue::collect(std::int64_t k,
 }
 
 void UpdateQueue::release(std::int64_t k, std::int64_t staleness) {
-  current_ = k + 1;
-  oldest_wanted_ = current_ - staleness;
+  oldest_wanted_ = k + 1 - staleness;
+  youngest_wanted_ = k + 1 + staleness;
   for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    const Update* update = youngest(sender, current_);
+    const Update* update = youngest(sender, youngest_wanted_);
     drop_before(update ? std::max(oldest_wanted_, update->iteration) : oldest_wanted_, sender);
   }
 }

@@ -40,8 +40,8 @@ class UpdateQueue {
   // How many senders may still send an update for iteration k, or one that is `staleness` older at
   // most, and have not. Who skipped that iteration or left is not waited for.
   std::int64_t coming(std::int64_t k, std::int64_t staleness) const;
-  // The youngest such update of every sender that has one, none younger than k. Valid until the
-  // queue changes.
+  // The youngest such update of every sender that has one; it may be as many iterations younger
+  // than k as it may be older, and is wanted the same way later. Valid until the queue changes.
   std::span<const Update* const> collect(std::int64_t k, std::int64_t staleness);
   // Iteration k is over: drops what the next one cannot use.
   void release(std::int64_t k, std::int64_t staleness);
@@ -66,7 +66,7 @@ class UpdateQueue {
   const std::size_t slots_;
   std::vector<Update> updates_;       // slot after slot, sender after sender
   std::vector<std::int64_t> last_;    // iteration that each sender has sent last
-  std::int64_t current_ = 0;          // the iteration under way: older updates make way for it
+  std::int64_t youngest_wanted_ = 0;  // now: older ones of its sender make way for it
   std::int64_t oldest_wanted_ = 0;    // what is older comes too late
   std::vector<const Update*> found_;  // room for what collect() gives
   std::size_t size_ = 0;

@@ -50,7 +50,7 @@ TEST(UpdateQueue, DropsWhatComesTooLate) {
   EXPECT_TRUE(collected(queue, 1, 0).empty());
 }
 
-// With staleness 2 iteration 5 takes the youngest of 3, 4 and 5, and leaves 6 for later.
+// With staleness 2 iteration 5 takes the youngest of 3 to 7, and leaves 8 for later.
 TEST(UpdateQueue, StaleUpdatesServeUntilAYoungerOneComes) {
   UpdateQueue queue(1, 4);
   queue.release(4, 2);
@@ -58,17 +58,23 @@ TEST(UpdateQueue, StaleUpdatesServeUntilAYoungerOneComes) {
   EXPECT_EQ(queue.coming(5, 2), 1);
   queue.enqueue(model(1), 3, 0);
   EXPECT_EQ(queue.coming(5, 2), 0);
+  EXPECT_EQ(collected(queue, 5, 2), (std::vector<std::int64_t>{3}));
   queue.enqueue(model(1), 4, 0);
+  queue.enqueue(model(1), 7, 0);
   EXPECT_EQ(queue.size(), 1U);
-  queue.enqueue(model(1), 6, 0);
-  EXPECT_EQ(collected(queue, 5, 2), (std::vector<std::int64_t>{4}));
+  queue.enqueue(model(1), 8, 0);
+  EXPECT_EQ(queue.size(), 2U);
+  EXPECT_EQ(collected(queue, 5, 2), (std::vector<std::int64_t>{7}));
   queue.release(5, 2);
-  EXPECT_EQ(queue.size(), 1U);  // 6 takes the place of 4
+  EXPECT_EQ(queue.size(), 1U);    // 8 takes the place of 7
+  EXPECT_EQ(queue.dropped(), 2);  // 2 came too late, 4 was never used
+  for (std::int64_t k = 6; k <= 10; ++k) {
+    EXPECT_EQ(collected(queue, k, 2), (std::vector<std::int64_t>{8}));
+    queue.release(k, 2);
+  }
+  EXPECT_TRUE(collected(queue, 11, 2).empty());
+  EXPECT_EQ(queue.coming(11, 2), 1);
   EXPECT_EQ(queue.dropped(), 2);
-  EXPECT_EQ(collected(queue, 6, 2), (std::vector<std::int64_t>{6}));
-  queue.release(6, 2);
-  EXPECT_EQ(collected(queue, 7, 2), (std::vector<std::int64_t>{6}));
-  EXPECT_EQ(queue.dropped(), 2);  // 4 had been of use
 }
 
 TEST(UpdateQueue, NobodyWaitsForWhoSkippedOrLeft) {
@@ -108,7 +114,7 @@ RC_GTEST_PROP(UpdateQueue, IsAListWithLimitedRoom, ()) {
     const auto updates = queue.collect(k, staleness);
     std::vector<float> expected;
     for (const auto& sent : all) {
-      for (std::int64_t age = 0; age <= staleness; ++age) {
+      for (std::int64_t age = -staleness; age <= staleness; ++age) {
         if (const auto found = sent.find(k - age); found != sent.end()) {
           expected.push_back(found->second);
           break;
