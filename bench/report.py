@@ -10,6 +10,7 @@ MEASURED is a directory with what the benchmarks wrote:
   step-MODEL-ROUND-ddp.json    row of ddp_step.py
   simulator.json               row of sim_bench
   controller.json              rows of controller_bench
+  mean.json                    rows of mean_bench
 
 Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
@@ -133,6 +134,14 @@ def controller_rows(folder):
                           ADDED_US, "us", ADDED_US / added, None, 1.0)
 
 
+def mean_rows(folder):
+    for _, text in read_files(folder, "mean.json"):
+        for row in json.loads(text):
+            yield Row("mean", f"mean with {row['neighbours']} neighbours' models", "memory copy",
+                      row["mean_gb_per_second"], row["copy_gb_per_second"], "GB/s", row["ratio"],
+                      None, 1.0)
+
+
 def number(value):
     return "-" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
@@ -155,8 +164,8 @@ def print_table(rows):
 def missing(rows):
     """Claims that nothing was measured for."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "controller", "simulator")}
-    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "controller": 3,
+              for bench in ("all_reduce", "step", "controller", "mean", "simulator")}
+    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "controller": 3, "mean": 4,
               "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
@@ -170,7 +179,8 @@ def main():
     options = parser.parse_args()
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
-    rows = gloo + mpi + [row for rows_of in (step_rows, controller_rows, simulator_rows)
+    rows = gloo + mpi + [row for rows_of in (step_rows, controller_rows, mean_rows,
+                                                 simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)
     if options.out:

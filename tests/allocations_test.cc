@@ -92,8 +92,7 @@ double allocated_per_iteration(const std::string& graph, const std::string& mode
     job.cluster.slowdowns = {{0.2, 4}};
     Models models = still_models(kWorkers, 1'000, 1);
     SimCluster cluster(job.cluster);
-    start_workers(cluster, job, 100, models);
-    cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });
+    start_all(cluster, job, 100, models);
     const std::int64_t before = allocated;
     cluster.run();
     return allocated - before;

@@ -62,6 +62,13 @@ inline void start_workers(SimCluster& cluster, const Job& job, std::int64_t samp
   }
 }
 
+// And the coordinator's side of the job's method.
+inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
+  start_workers(cluster, job, samples, models);
+  cluster.start(kCoordinator,
+                [&job, samples](Node& node) { serve(node, job, samples, [] { return false; }); });
+}
+
 inline std::vector<double> sum_of(const Models& models) {
   std::vector<double> sum(models.front()->parameters().size, 0.0);
   for (const auto& model : models) {

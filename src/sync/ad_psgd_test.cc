@@ -11,8 +11,8 @@
 #include "runtime/simulate.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
-#include "tests/counting_task.h"
 #include "tests/figure.h"
+#include "tests/own_pace.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
 #include "tests/simulated_job.h"
@@ -45,8 +45,7 @@ TEST(AdPsgd, ConservesTheSumOfAllModels) {
     Models models = still_models(job.cluster.workers, 30, seed);
     const auto sum = sum_of(models);
     SimCluster cluster(job.cluster);
-    start_workers(cluster, job, 333, models);
-    cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 333, [] { return false; }); });
+    start_all(cluster, job, 333, models);
     cluster.run();
     const auto after = sum_of(models);
     for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -65,17 +64,12 @@ TEST(AdPsgd, UsesEverySampleOnceAnEpoch) {
     SCOPED_TRACE(seed);
     Job job = any_job(seed);
     job.strategy.allocation = seed % 2 == 0 ? "equal" : "adaptive";
-    CountingTask task(1 + static_cast<std::int64_t>(seed % 97));
-    QuietMonitor monitor;
-    if (seed % 3 == 0) {
-      monitor.stop_after_samples = job.train.batch * *job.train.steps / 2;
-    }
-    const RunOutcome outcome = simulate(job, task, monitor);
-    const auto [least, most] = std::ranges::minmax(task.counts);
-    ASSERT_LE(most - least, 1);
-    ASSERT_EQ(std::accumulate(task.counts.begin(), task.counts.end(), std::int64_t{0}),
-              outcome.samples);
+    expect_every_sample_once(job, 1 + static_cast<std::int64_t>(seed % 97), seed % 3 == 0);
   }
+}
+
+TEST(AdPsgd, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
+  expect_evaluations_and_an_end_at_the_target(simulated_job("ad_psgd", {1, 1, 1, 0.3}, 100, 1));
 }
 
 TEST(AdPsgd, LearnsTheRightAnswerAndWaitsForNobody) {
@@ -130,8 +124,7 @@ TEST(AdPsgd, EndsWhenAWorkerIsLost) {
     Random random(seed, 0x1057);
     Models models = still_models(job.cluster.workers, 30, seed);
     SimCluster cluster(job.cluster);
-    start_workers(cluster, job, 5'000, models);
-    cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 5'000, [] { return false; }); });
+    start_all(cluster, job, 5'000, models);
     const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
     cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
                  "its plug was pulled");

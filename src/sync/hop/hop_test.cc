@@ -11,8 +11,8 @@
 #include "sim/cluster.h"
 #include "sync/hop/rules.h"
 #include "sync/loop.h"
-#include "tests/counting_task.h"
 #include "tests/figure.h"
+#include "tests/own_pace.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
 #include "tests/simulated_job.h"
@@ -371,17 +371,8 @@ TEST(Hop, UsesEverySampleOnceAnEpoch) {
     Random random(seed, 0x5a);
     job.strategy.allocation =
         one_of<std::string>({"equal", "static", "adaptive", "dynamic"}, random);
-    CountingTask task(1 + static_cast<std::int64_t>(random.below(300)));
-    QuietMonitor monitor;
-    if (random.below(2) == 0) {
-      monitor.stop_after_samples = job.train.batch * *job.train.steps / 2;
-    }
-    const RunOutcome outcome = simulate(job, task, monitor);
-    const auto [least, most] = std::ranges::minmax(task.counts);
-    ASSERT_LE(most - least, 1);
-    ASSERT_EQ(std::accumulate(task.counts.begin(), task.counts.end(), std::int64_t{0}),
-              outcome.samples);
-    ASSERT_TRUE(outcome.stopped || outcome.samples == job.train.batch * *job.train.steps);
+    const auto dataset = 1 + static_cast<std::int64_t>(random.below(300));
+    expect_every_sample_once(job, dataset, random.below(2) == 0);
   }
 }
 
@@ -406,21 +397,7 @@ TEST(Hop, LearnsTheRightAnswerInEveryMode) {
 }
 
 TEST(Hop, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
-  Job job = hop_job({1, 1, 1, 0.3}, "ring", 10'000);
-  job.train.batch = 100;
-  job.train.eval_every = 5;
-  job.train.target_accuracy = 0.95;
-  ToyTask task(1'000, 10, 3, 0.1);
-  QuietMonitor monitor;
-  const RunOutcome outcome = simulate(job, task, monitor);
-  EXPECT_EQ(outcome.stopped, "target");
-  EXPECT_LT(outcome.samples, 100'000);
-  ASSERT_GT(monitor.metrics.size(), 3U);
-  for (std::size_t i = 0; i + 1 < monitor.metrics.size(); ++i) {
-    const std::int64_t due = 500 * static_cast<std::int64_t>(i + 1);
-    EXPECT_GE(monitor.metrics[i].samples, due);
-    EXPECT_LT(monitor.metrics[i].samples, due + 350);
-  }
+  expect_evaluations_and_an_end_at_the_target(hop_job({1, 1, 1, 0.3}, "ring", 1));
 }
 
 // One worker alone, and two.
@@ -454,8 +431,7 @@ TEST(Hop, EndsWhenAWorkerIsLost) {
     job.train.steps = 1'000;
     Models models = still_models(job.cluster.workers, 30, seed);
     SimCluster cluster(job.cluster);
-    start_workers(cluster, job, 5'000, models);
-    cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 5'000, [] { return false; }); });
+    start_all(cluster, job, 5'000, models);
     const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
     cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
                  "its plug was pulled");

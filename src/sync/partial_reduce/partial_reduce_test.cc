@@ -15,6 +15,7 @@
 #include "sync/partial_reduce/messages.h"
 #include "tests/counting_task.h"
 #include "tests/figure.h"
+#include "tests/own_pace.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
 #include "tests/simulated_job.h"
@@ -139,8 +140,7 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   Models models = still_models(workers, 50, *rc::gen::arbitrary<std::uint32_t>());
   const auto sum = sum_of(models);
   SimCluster cluster(job.cluster);
-  start_workers(cluster, job, 333, models);
-  cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 333, [] { return false; }); });
+  start_all(cluster, job, 333, models);
   cluster.run();
   const auto after = sum_of(models);
   for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -158,8 +158,7 @@ TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
   Models models = still_models(3, 50, 1);
   const auto sum = sum_of(models);
   SimCluster cluster(job.cluster);
-  start_workers(cluster, job, 300, models);
-  cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 300, [] { return false; }); });
+  start_all(cluster, job, 300, models);
   cluster.run();
   const auto after = sum_of(models);
   for (std::size_t i = 0; i < sum.size(); ++i) {
@@ -303,20 +302,7 @@ TEST(PartialReduce, LearnsTheRightAnswer) {
 }
 
 TEST(PartialReduce, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
-  Job job = job_of({1, 1, 1, 0.3}, 2, 100, 10'000);
-  job.train.eval_every = 5;
-  job.train.target_accuracy = 0.95;
-  ToyTask task(1'000, 10, 3, 0.1);
-  QuietMonitor monitor;
-  const RunOutcome outcome = simulate(job, task, monitor);
-  EXPECT_EQ(outcome.stopped, "target");
-  EXPECT_LT(outcome.samples, 100'000);
-  ASSERT_GT(monitor.metrics.size(), 3U);
-  for (std::size_t i = 0; i + 1 < monitor.metrics.size(); ++i) {
-    const std::int64_t due = 500 * static_cast<std::int64_t>(i + 1);
-    EXPECT_GE(monitor.metrics[i].samples, due);
-    EXPECT_LT(monitor.metrics[i].samples, due + 350);  // when the slow one has met a group
-  }
+  expect_evaluations_and_an_end_at_the_target(job_of({1, 1, 1, 0.3}, 2, 100, 1));
 }
 
 // One seed, one run, however the groups came about.
@@ -406,8 +392,7 @@ RC_GTEST_PROP(PartialReduce, EndsWhenAWorkerIsLost, ()) {
   const Job job = job_of(alike(workers), *rc::gen::inRange(2, workers + 1), 10 * workers, 1'000);
   Models models = still_models(workers, *rc::gen::element<std::size_t>(30, 20'000), 1);
   SimCluster cluster(job.cluster);
-  start_workers(cluster, job, 5'000, models);
-  cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 5'000, [] { return false; }); });
+  start_all(cluster, job, 5'000, models);
   cluster.fail(*rc::gen::inRange(0, workers), *rc::gen::inRange(0, 400) * 1e-4,
                "its plug was pulled");
   try {
