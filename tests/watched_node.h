@@ -22,8 +22,15 @@ class Watch {
         left(iteration.size(), false),
         gap(iteration.size(), std::vector<std::int64_t>(iteration.size(), 0)) {}
 
-  void begins(Rank rank, std::int64_t k) {
+  struct Event {
+    Seconds at;
+    Rank rank;
+    std::int64_t iteration;
+  };
+
+  void begins(Rank rank, std::int64_t k, Seconds at) {
     const auto i = static_cast<std::size_t>(rank);
+    events.push_back({at, rank, k});
     if (on_begin) {
       on_begin(rank, k);
     }
@@ -32,11 +39,16 @@ class Watch {
       gap[i][j] = std::max(gap[i][j], k - iteration[j]);
     }
   }
-  void leaves(Rank rank) { left[static_cast<std::size_t>(rank)] = true; }
+  void leaves(Rank rank, Seconds at) {
+    left[static_cast<std::size_t>(rank)] = true;
+    first_leave = std::min(first_leave, at);
+  }
 
-  std::vector<std::int64_t> iteration;               // by worker
-  std::vector<bool> left;                            // by worker
-  std::vector<std::vector<std::int64_t>> gap;        // how far i was ahead of j
+  std::vector<std::int64_t> iteration;         // by worker
+  std::vector<bool> left;                      // by worker
+  std::vector<std::vector<std::int64_t>> gap;  // how far i was ahead of j
+  std::vector<Event> events;                   // all that began, in order
+  Seconds first_leave = Node::kForever;
   std::function<void(Rank, std::int64_t)> on_begin;  // before it counts
 };
 
@@ -50,9 +62,9 @@ class WatchedNode final : public Node {
   void send(Rank to, Channel channel, Header header, Payload payload) override {
     if (channel == Channel::kSupply) {
       if (const auto request = payload.record<SupplyRequest>(); request && header.tag == 0) {
-        watch_.begins(rank(), request->iteration);
+        watch_.begins(rank(), request->iteration, now());
       } else {
-        watch_.leaves(rank());
+        watch_.leaves(rank(), now());
       }
     }
     node_.send(to, channel, header, std::move(payload));

@@ -65,7 +65,8 @@ void show_method(const Summary& summary) {
             return name + " none";
           } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
             const std::span shown = std::span(value).first(std::min(value.size(), kFew));
-            return fmt::format("{} {}{}", name, fmt::join(shown, " "),
+            return fmt::format("{} {}{}", name,
+                               value.empty() ? "none" : fmt::format("{}", fmt::join(shown, " ")),
                                shown.size() < value.size() ? " ..." : "");
           } else {
             return fmt::format("{} {:.4g}", name, static_cast<double>(value));

@@ -184,11 +184,15 @@ int Graph::diameter() const {
 
 // Averaging again and again, what is left of any differences shrinks by the second eigenvalue a
 // step, in the long run: a power iteration, also for the complex eigenvalues of directed graphs.
-double Graph::spectral_gap() const {
-  constexpr double kNothing = 1e-12;  // of differences that were about 1
-  constexpr double kTolerance = 1e-9;
-  constexpr int kMostSteps = 1 << 14;
+std::optional<double> Graph::spectral_gap() const {
+  constexpr double kNothing = 1e-12;   // of differences that were about 1
+  constexpr double kTolerance = 1e-4;  // of the gap
+  constexpr double kMostWork = 2e8;    // edges looked at
   const Neighbours in = all_in();
+  std::size_t edges = in.size();
+  for (const auto& neighbours : in) {
+    edges += neighbours.size();
+  }
   std::vector<double> values(in.size());
   Random random(1);
   std::ranges::generate(values, [&] { return random.normal(); });
@@ -196,8 +200,9 @@ double Graph::spectral_gap() const {
 
   double logarithm = 0;  // of how much is left
   double before = 0;     // the same, half as many steps ago
-  double factor = 0;     // of a step, as far as that can be told
-  for (int step = 1; step <= kMostSteps; ++step) {
+  double gap = 1;        // as far as can be told
+  const auto most_steps = static_cast<unsigned>(kMostWork / static_cast<double>(edges));
+  for (unsigned step = 1; step <= std::max(most_steps, 4U); ++step) {
     average(values, in);
     const double length = centre(values);
     if (length < kNothing) {
@@ -205,16 +210,16 @@ double Graph::spectral_gap() const {
     }
     std::ranges::transform(values, values.begin(), [&](double value) { return value / length; });
     logarithm += std::log(length);
-    if (!std::has_single_bit(static_cast<unsigned>(step))) {
+    if (!std::has_single_bit(step)) {
       continue;
     }
     const double shrunk = logarithm - std::exchange(before, logarithm);
-    const double last = std::exchange(factor, std::exp(shrunk / std::max(step / 2, 1)));
-    if (step > 1 && std::abs(factor - last) < kTolerance) {
-      break;
+    const double last = std::exchange(gap, -std::expm1(shrunk / std::max(step / 2, 1U)));
+    if (step > 1 && std::abs(gap - last) < kTolerance * gap) {
+      return gap;
     }
   }
-  return 1 - factor;
+  return std::nullopt;
 }
 
 }  // namespace motley

@@ -51,7 +51,9 @@ class Graph {
 
   // How fast averaging over in-neighbours makes all models alike: 1 - |second eigenvalue| of the
   // matrix that gives a worker and each of its in-neighbours the same weight. 1: in one step.
-  double spectral_gap() const;
+  // Differences that take very long to shrink are not waited for: nullopt, as on rings of a
+  // thousand.
+  std::optional<double> spectral_gap() const;
 
  private:
   using Neighbours = std::vector<std::vector<Rank>>;              // by worker

@@ -37,10 +37,32 @@ Status check_crowd(const Job& job, const Document& document) {
                                        job.cluster.workers, job.strategy.sync, kMostWorkers)));
 }
 
+// Without tokens a sender may be far ahead where the way back is long, and its updates need room.
+Status check_room(const HopSpec& spec, const Graph& graph, const Document& document) {
+  constexpr std::int64_t kMostUpdates = 4096;  // of one in-neighbour
+  const std::int64_t staleness = spec.mode == "staleness" ? spec.staleness : 0;
+  if (spec.max_gap > 0 || (staleness + 1) * graph.diameter() < kMostUpdates) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"strategy.hop.staleness", "strategy.hop.edges"},
+      fmt::format("strategy.hop.edges with staleness {} and no tokens lets workers get {} "
+                  "iterations ahead, and queues have no room for that: give strategy.hop.max_gap",
+                  staleness, (staleness + 1) * graph.diameter())));
+}
+
 // A graph of these workers on which news of everybody reaches everybody.
 Status check_graph(const Job& job, const Document& document) {
   const HopSpec& spec = job.strategy.hop;
   const int workers = job.cluster.workers;
+  constexpr int kMostComplete = 1024;  // who send to each other in every iteration
+  if (spec.graph == "complete" && workers > kMostComplete) {
+    return tl::unexpected(document.error_at(
+        {"strategy.hop.graph", "cluster.workers"},
+        fmt::format("strategy.hop.graph = \"complete\" takes {} workers at most, but "
+                    "cluster.workers is {}",
+                    kMostComplete, workers)));
+  }
   if (spec.graph == "double_ring" && workers % 2 != 0) {
     return tl::unexpected(document.error_at(
         {"strategy.hop.graph", "cluster.workers"},
@@ -68,6 +90,26 @@ Status check_graph(const Job& job, const Document& document) {
                     "worker {}",
                     gap->from, gap->to)));
   }
+  return check_room(spec, graph, document);
+}
+
+// Choices that only mean something when they are chosen, given and forgotten to be chosen.
+Status check_choices(const Document& document) {
+  struct Choosing {
+    std::string_view key;
+    std::string_view chooser;
+    std::string_view choice;
+  };
+  for (const auto& [key, chooser, choice] :
+       {Choosing{"strategy.hop.edges", "strategy.hop.graph", "edges"},
+        Choosing{"strategy.hop.backup", "strategy.hop.mode", "backup"},
+        Choosing{"strategy.hop.staleness", "strategy.hop.mode", "staleness"}}) {
+    if (document.find(key) && !document.find(chooser)) {
+      return tl::unexpected(document.error_at(
+          {key}, fmt::format("{} needs {} = \"{}\"; beside another one that is given it may stand",
+                             key, chooser, choice)));
+    }
+  }
   return {};
 }
 
@@ -76,13 +118,14 @@ Status check_hop(const Job& job, const Document& document) {
   const HopSpec& spec = job.strategy.hop;
   const bool has_backup = spec.mode == "backup";
   const bool may_skip = has_backup || spec.mode == "staleness";
-  Status status = check_crowd(job, document);
+  Status status = check_choices(document);
+  status = status ? check_crowd(job, document) : status;
   status = status ? check_graph(job, document) : status;
   if (!status) {
     return status;
   }
   const int fewest = spec.graph_among(job.cluster.workers).smallest_in_degree();
-  if (has_backup && spec.backup >= fewest) {
+  if (has_backup && spec.backup > 0 && spec.backup >= fewest) {
     return tl::unexpected(document.error_at(
         {"strategy.hop.backup", "strategy.hop.mode"},
         fmt::format("strategy.hop.backup is {}, but must be below the smallest in-degree of the "

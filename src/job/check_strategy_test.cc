@@ -55,6 +55,20 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
   EXPECT_EQ(hop_error("max_jump = 2\nmode = 'staleness'"),
             "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker "
             "how far behind it is");
+  EXPECT_EQ(hop_error("edges = [[0, 1]]"),
+            "strategy.hop.edges needs strategy.hop.graph = \"edges\"; beside another one that is "
+            "given it may stand");
+  EXPECT_EQ(hop_error("backup = 1"),
+            "strategy.hop.backup needs strategy.hop.mode = \"backup\"; beside another one that is "
+            "given it may stand");
+  EXPECT_EQ(good("cluster.workers = 4\nstrategy.sync = 'hop'\nstrategy.hop.staleness = 1\n"
+                 "strategy.hop.mode = 'standard'")
+                .strategy.hop.staleness,
+            1);
+  EXPECT_EQ(good("cluster.workers = 1\nstrategy.sync = 'hop'\nstrategy.hop.backup = 0\n"
+                 "strategy.hop.mode = 'backup'\nstrategy.hop.max_gap = 1")
+                .strategy.hop.backup,
+            0);
   const Job job = good(
       "cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\ngraph = 'ring_based'\n"
       "mode = 'backup'\nbackup = 2\nmax_gap = 5\nmax_jump = 10");
@@ -88,6 +102,23 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
                      "strategy.hop.graph = 'double_ring'"),
             "job.toml:3: strategy.hop.graph = \"double_ring\" needs an even number of workers, but "
             "cluster.workers is 5");
+  EXPECT_EQ(hop_error("staleness = 1000\nmode = 'staleness'\ngraph = 'edges'\n"
+                      "edges = [[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]]"),
+            "accepted");
+  std::string ring = "edges = [";
+  for (int rank = 0; rank < 100; ++rank) {
+    ring += "[" + std::to_string(rank) + ", " + std::to_string((rank + 1) % 100) + "], ";
+  }
+  EXPECT_EQ(
+      error_of("cluster.workers = 100\nstrategy.sync = 'hop'\n[strategy.hop]\nstaleness = 50\n"
+               "mode = 'staleness'\ngraph = 'edges'\n" +
+               ring + "]"),
+      "job.toml:4: strategy.hop.edges with staleness 50 and no tokens lets workers get 5049 "
+      "iterations ahead, and queues have no room for that: give strategy.hop.max_gap");
+  EXPECT_EQ(error_of("cluster.workers = 2000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n"
+                     "strategy.hop.graph = 'complete'"),
+            "job.toml:4: strategy.hop.graph = \"complete\" takes 1024 workers at most, but "
+            "cluster.workers is 2000");
   EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'"),
             "job.toml:1: cluster.workers is 5000, but strategy.sync = \"hop\" takes 4096 at most");
   const Job job = good(

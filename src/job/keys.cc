@@ -164,7 +164,9 @@ constexpr Key<Job> kJobKeys[] = {
      kIterations,
      "tokens: iterations that a worker may be ahead of an out-neighbour; 0 = no tokens", kHop},
     {"strategy.hop.max_jump", job<&Job::strategy, &StrategySpec::hop, &HopSpec::max_jump>,
-     kIterations, "iterations that a worker far behind goes on at once; 0 = never skip", kHop},
+     kIterations,
+     "iterations that a worker far behind goes on at once, `max_gap` at most; 0 = never skip",
+     kHop},
     {"strategy.ad_psgd.graph", job<&Job::strategy, &StrategySpec::ad_psgd, &AdPsgdSpec::graph>,
      OneOf{"a graph", kGossipGraphs}, "with whom a worker may average", kAdPsgd},
 

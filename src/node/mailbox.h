@@ -17,6 +17,10 @@ namespace motley {
 
 class Mailbox {
  public:
+  Mailbox() = default;
+  Mailbox(Mailbox&&) = default;
+  Mailbox& operator=(Mailbox&&) = delete;  // messages live in memory of their own mailbox
+
   void put(Message message) { arrived_.push_back(std::move(message)); }
 
   // The oldest match. Throws Interrupted when there is none and none can come any more.

@@ -67,7 +67,7 @@ class Gossip : public Strategy {
     return progress;
   }
 
-  Seconds waited() const final { return waited_; }
+  Seconds waited() const final { return waited_ + supply_.waited(); }
 
  protected:
   virtual void begin_exchange() = 0;

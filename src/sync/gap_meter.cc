@@ -11,7 +11,11 @@ GapMeter::GapMeter(int workers)
 
 GapMeter::GapMeter(const Graph& graph) : GapMeter(graph.size()) {
   paths_ = graph.all_distances();
-  by_distance_.assign(static_cast<std::size_t>(graph.diameter()), 0);
+  int longest = 0;
+  for (const auto& paths : paths_) {
+    longest = std::max(longest, std::ranges::max(paths));
+  }
+  by_distance_.assign(static_cast<std::size_t>(longest), 0);
 }
 
 void GapMeter::begins(Rank worker, std::int64_t iteration, Seconds at) {

@@ -30,7 +30,9 @@ Work Supply::begin(std::int64_t iteration) {
 }
 
 Progress Supply::finish(const Computed& computed) {
+  const Seconds began = context_.node.now();
   const Message answer = context_.node.receive({Channel::kSupply, kCoordinator});
+  waited_ += context_.node.now() - began;
   const auto ticket = answer.payload.record<Ticket>();
   if (!ticket) {
     throw Interrupted(kCoordinator, "the coordinator's answer is damaged");

@@ -5,8 +5,9 @@
 //     ... computes k ...            <- Ticket: the samples of the next iteration, or none
 //     farewell: what it counted     ->
 //
-// A worker asks one iteration ahead, when it begins to compute, so that the answer is there when it
-// is needed and nobody waits for the coordinator. Who gets no more samples has done its part.
+// A worker asks one iteration ahead, when it begins to compute: the answer is there when it is
+// needed, unless the way to the coordinator and back takes longer than an iteration. Who gets no
+// more samples has done its part.
 //
 // Cost per iteration: a request and an answer of about 100 bytes each.
 #pragma once
@@ -64,10 +65,14 @@ class Supply {
   // This worker has done its part; `counts` is what its method's service wants to know of it.
   void leave(std::span<const std::int64_t> counts);
 
+  // Time spent waiting for the coordinator's answers.
+  Seconds waited() const { return waited_; }
+
  private:
   StrategyContext context_;
   StepSamples samples_;  // of the iteration under way, or to come
   std::int64_t iteration_ = 0;
+  Seconds waited_ = 0;
 };
 
 }  // namespace motley

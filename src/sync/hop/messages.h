@@ -32,6 +32,7 @@ enum HopCount : std::size_t {
   kLargestTokenQueue,
   kUpdatesDropped,
   kJumps,
+  kJumpsCutShort,  // by max_jump
   kIterationsSkipped,
   kHopCounts,
 };

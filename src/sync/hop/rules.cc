@@ -5,11 +5,6 @@
 namespace motley {
 namespace {
 
-constexpr std::string_view kInStep = "in step with its out-neighbours";
-constexpr std::string_view kCaughtUp = "far behind: up to its slowest out-neighbour";
-constexpr std::string_view kLongestJump = "far behind: as far as max_jump lets it";
-constexpr std::string_view kTokensReach = "far behind: as far as its own tokens let in-neighbours";
-
 // How far the updates of j let i get ahead.
 std::int64_t bound_by_updates(const HopRules& rules, std::int64_t forth, std::int64_t back) {
   switch (rules.mode) {
@@ -62,15 +57,6 @@ std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker) {
   return ahead + 1;
 }
 
-std::int64_t token_bound(const HopRules& rules, const Graph& graph, Rank worker) {
-  std::int64_t ahead = 0;
-  for (const Rank giver : graph.out_neighbours(worker)) {
-    const int back = graph.distances_from(giver)[static_cast<std::size_t>(worker)];
-    ahead = std::max(ahead, gap_bound(rules, 1, back));
-  }
-  return ahead + rules.max_gap;
-}
-
 // Never past the slowest out-neighbour: it may be waiting for this worker's update of the iteration
 // that it is in. And no farther than in-neighbours can come on the tokens that this worker gave
 // them: before it goes on, it waits for their updates of the iteration before.
@@ -79,7 +65,9 @@ NextIteration next_iteration(const HopRules& rules, std::int64_t k, std::int64_t
   if (jump < 2) {
     return {k + 1, kInStep};
   }
-  return {k + jump, jump == lag ? kCaughtUp : jump == rules.max_jump ? kLongestJump : kTokensReach};
+  return {k + jump, jump == lag              ? kCaughtUp
+                    : jump == rules.max_jump ? kLongestJump
+                                             : kLongestReach};
 }
 
 float update_weight(const HopRules& rules, std::int64_t iteration, std::int64_t k) {

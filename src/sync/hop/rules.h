@@ -33,10 +33,13 @@ std::int64_t gap_bound(const HopRules& rules, int forth, int back);
 
 // Updates of one in-neighbour that a worker's queue has room for.
 std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker);
-// Tokens of one out-neighbour that may lie there for a worker.
-std::int64_t token_bound(const HopRules& rules, const Graph& graph, Rank worker);
 
 // Where a worker goes on after iteration k.
+inline constexpr std::string_view kInStep = "in step with its out-neighbours";
+inline constexpr std::string_view kCaughtUp = "far behind: up to its slowest out-neighbour";
+inline constexpr std::string_view kLongestJump = "far behind: as far as max_jump lets it";
+inline constexpr std::string_view kLongestReach =
+    "far behind: as far as in-neighbours can come on its tokens";
 struct NextIteration {
   std::int64_t iteration = 0;  // k + 1, or more when it skips
   std::string_view reason;
@@ -45,7 +48,8 @@ struct NextIteration {
 NextIteration next_iteration(const HopRules& rules, std::int64_t k, std::int64_t lag);
 
 // What an update of an iteration counts in the average of iteration k: 1 when it is as old as it
-// may be, one more for every iteration that it is younger.
+// may be, one more for every iteration that it is younger. A worker that jumps has a model of its
+// own which may be older still: it counts 1, or else what it computed last would be lost.
 float update_weight(const HopRules& rules, std::int64_t iteration, std::int64_t k);
 
 }  // namespace motley

@@ -17,21 +17,22 @@ ServiceResult serve_hop(const ServiceContext& context) {
     for (const HopCount count : {kLargestUpdateQueue, kLargestTokenQueue}) {
       all[count] = std::max(all[count], counts[count]);
     }
-    for (const HopCount count : {kUpdatesDropped, kJumps, kIterationsSkipped}) {
+    for (const HopCount count : {kUpdatesDropped, kJumps, kJumpsCutShort, kIterationsSkipped}) {
       all[count] += counts[count];
     }
   }
   ServiceResult result;
   result.max_iteration_gap = depot.gaps().largest();
   result.figures = {
-      {"diameter", std::int64_t{graph.diameter()}},
-      {"spectral_gap", graph.spectral_gap()},
+      {"diameter", static_cast<std::int64_t>(depot.gaps().by_distance().size())},
+      {"spectral_gap", figure_of(graph.spectral_gap())},
       {"mean_iterations", depot.mean_iterations()},
       {"largest_gap_by_distance", depot.gaps().by_distance()},
       {"largest_update_queue", all[kLargestUpdateQueue]},
       {"largest_token_queue", all[kLargestTokenQueue]},
       {"updates_dropped", all[kUpdatesDropped]},
       {"jumps", all[kJumps]},
+      {"jumps_cut_short", all[kJumpsCutShort]},
       {"iterations_skipped", all[kIterationsSkipped]},
   };
   return result;

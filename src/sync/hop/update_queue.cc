@@ -6,37 +6,41 @@
 
 namespace motley {
 
-UpdateQueue::UpdateQueue(std::size_t senders, std::int64_t slots)
-    : slots_(static_cast<std::size_t>(slots)), updates_(senders * slots_), last_(senders, kNone) {
+UpdateQueue::UpdateQueue(std::size_t senders, std::int64_t slots) : lanes_(senders) {
+  for (Lane& lane : lanes_) {
+    lane.slots.resize(static_cast<std::size_t>(slots));
+  }
   found_.reserve(senders);
 }
 
 void UpdateQueue::enqueue(Payload update, std::int64_t iteration, std::size_t sender) {
-  MOTLEY_CHECK(iteration > last_[sender], "update {} behind {}", iteration, last_[sender]);
-  last_[sender] = iteration;
+  Lane& lane = lanes_[sender];
+  MOTLEY_CHECK(iteration > lane.last, "update {} behind {}", iteration, lane.last);
+  lane.last = iteration;
   if (iteration < oldest_wanted_) {
     ++dropped_;
     return;
   }
   if (iteration <= youngest_wanted_) {
-    drop_before(iteration, sender);
+    drop_before(lane, iteration);
   }
-  Update& place = slot(iteration, sender);
-  drop(place);
-  place = {iteration, std::move(update), false};
+  if (lane.count == lane.slots.size()) {
+    drop_oldest(lane);
+  }
+  lane.at(lane.count++) = {iteration, std::move(update), false};
   ++size_;
   largest_size_ = std::max(largest_size_, size_);
 }
 
 std::int64_t UpdateQueue::coming(std::int64_t k, std::int64_t staleness) const {
-  return std::ranges::count_if(last_, [&](std::int64_t last) { return last < k - staleness; });
+  return std::ranges::count_if(lanes_, [&](const Lane& lane) { return lane.last < k - staleness; });
 }
 
 std::span<const UpdateQueue::Update* const> UpdateQueue::collect(std::int64_t k,
                                                                  std::int64_t staleness) {
   found_.clear();
-  for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    Update* update = youngest(sender, k + staleness);
+  for (Lane& lane : lanes_) {
+    Update* update = lane.youngest(k + staleness);
     if (update && update->iteration >= k - staleness) {
       update->used = true;
       found_.push_back(update);
@@ -48,37 +52,33 @@ std::span<const UpdateQueue::Update* const> UpdateQueue::collect(std::int64_t k,
 void UpdateQueue::release(std::int64_t k, std::int64_t staleness) {
   oldest_wanted_ = k + 1 - staleness;
   youngest_wanted_ = k + 1 + staleness;
-  for (std::size_t sender = 0; sender < last_.size(); ++sender) {
-    const Update* update = youngest(sender, youngest_wanted_);
-    drop_before(update ? std::max(oldest_wanted_, update->iteration) : oldest_wanted_, sender);
+  for (Lane& lane : lanes_) {
+    const Update* update = lane.youngest(youngest_wanted_);
+    drop_before(lane, update ? std::max(oldest_wanted_, update->iteration) : oldest_wanted_);
   }
 }
 
-UpdateQueue::Update* UpdateQueue::youngest(std::size_t sender, std::int64_t k) {
-  Update* youngest = nullptr;
-  for (std::size_t i = sender * slots_; i < (sender + 1) * slots_; ++i) {
-    Update& update = updates_[i];
-    const bool is_candidate = update.iteration != kNone && update.iteration <= k;
-    if (is_candidate && (!youngest || update.iteration > youngest->iteration)) {
-      youngest = &update;
+UpdateQueue::Update* UpdateQueue::Lane::youngest(std::int64_t k) {
+  for (std::size_t i = count; i > 0; --i) {
+    if (at(i - 1).iteration <= k) {
+      return &at(i - 1);
     }
   }
-  return youngest;
+  return nullptr;
 }
 
-void UpdateQueue::drop(Update& update) {
-  if (update.iteration != kNone) {
-    --size_;
-    dropped_ += update.used ? 0 : 1;
-    update = {};
-  }
+void UpdateQueue::drop_oldest(Lane& lane) {
+  Update& oldest = lane.at(0);
+  dropped_ += oldest.used ? 0 : 1;
+  oldest = {};
+  lane.first = (lane.first + 1) % lane.slots.size();
+  --lane.count;
+  --size_;
 }
 
-void UpdateQueue::drop_before(std::int64_t iteration, std::size_t sender) {
-  for (std::size_t i = sender * slots_; i < (sender + 1) * slots_; ++i) {
-    if (updates_[i].iteration < iteration) {
-      drop(updates_[i]);
-    }
+void UpdateQueue::drop_before(Lane& lane, std::int64_t iteration) {
+  while (lane.count > 0 && lane.at(0).iteration < iteration) {
+    drop_oldest(lane);
   }
 }
 

@@ -71,7 +71,7 @@ class Hop final : public Strategy {
     return progress;
   }
 
-  Seconds waited() const override { return waited_; }
+  Seconds waited() const override { return waited_ + supply_.waited(); }
 
  private:
   // An out-neighbour, as this worker sees it.
@@ -93,6 +93,9 @@ class Hop final : public Strategy {
 
   // One copy for all: the model changes while it travels.
   void send_update() {
+    if (all_out([](const Follower&) { return false; })) {
+      return;  // they have all left
+    }
     const Block model = context_.replica.parameters();
     const Payload payload = model.phantom() ? Payload::phantom(model.size * sizeof(float))
                                             : Payload::copy_of(model.floats());
@@ -132,7 +135,7 @@ class Hop final : public Strategy {
       return;
     }
     wait_until([&] { return all_out([](const Follower& o) { return o.tokens.size() > 0; }); });
-    const std::int64_t next = next_iteration(rules_, iteration_, lag()).iteration;
+    const auto [next, reason] = next_iteration(rules_, iteration_, lag());
     const std::int64_t jump = next - iteration_;
     for (Follower& follower : out_) {
       if (!follower.left) {
@@ -141,6 +144,7 @@ class Hop final : public Strategy {
     }
     if (jump > 1) {
       counts_[kJumps] += 1;
+      counts_[kJumpsCutShort] += reason == kLongestJump ? 1 : 0;
       counts_[kIterationsSkipped] += jump - 1;
       reduce(next - 1, iteration_ + 1);
     }
