@@ -26,11 +26,6 @@ std::vector<Rank> partners_of(const Job& job, Rank self) {
   return partners;
 }
 
-Payload payload_of(Block model) {
-  return model.phantom() ? Payload::phantom(model.size * sizeof(float))
-                         : Payload::copy_of(model.floats());
-}
-
 void average_with(Block model, const Payload& other) {
   const WeightedModel its{other.floats()};
   weighted_mean(model, 1, std::span(&its, 1));

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/ids.h"
+#include "node/payload.h"
 
 namespace motley {
 
@@ -26,6 +27,12 @@ struct Block {
     return {data ? data + offset : nullptr, count};
   }
 };
+
+// What travels of a block: a copy, for it may change meanwhile.
+inline Payload payload_of(Block block) {
+  return block.phantom() ? Payload::phantom(block.size * sizeof(float))
+                         : Payload::copy_of(block.floats());
+}
 
 class Replica {
  public:

@@ -91,18 +91,16 @@ class Hop final : public Strategy {
     }
   }
 
-  // One copy for all: the model changes while it travels.
+  // One copy for all.
   void send_update() {
     if (all_out([](const Follower&) { return false; })) {
       return;  // they have all left
     }
-    const Block model = context_.replica.parameters();
-    const Payload payload = model.phantom() ? Payload::phantom(model.size * sizeof(float))
-                                            : Payload::copy_of(model.floats());
+    const Payload model = payload_of(context_.replica.parameters());
     const HopNews news{HopKind::kUpdate, iteration_};
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (!out_[i].left) {
-        context_.node.send(near_.out[i], Channel::kHop, news.header(), payload);
+        context_.node.send(near_.out[i], Channel::kHop, news.header(), model);
       }
     }
   }
