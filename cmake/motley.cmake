@@ -24,22 +24,24 @@ function(motley_precompiles target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
 
-# What nearly every file of a library reads, directly or not: a third of the time that a sanitizer's
-# build takes for them. The release build has every file read what it names.
-if(MOTLEY_SANITIZE)
+# What nearly every file of a library reads, directly or not: a third of the time that it takes to
+# compile them. Without it every file reads what it names, and whoever forgets an include finds out.
+option(MOTLEY_PRECOMPILE "Precompile the headers that most files read" OFF)
+if(MOTLEY_PRECOMPILE)
   motley_precompiles(motley_headers <algorithm> <array> <functional> <map> <memory> <optional> <set>
                      <span> <string> <vector> <fmt/format.h>)
   target_link_libraries(motley_headers PRIVATE fmt::fmt)
   motley_precompiled_with_ccache(motley_headers)
 endif()
 
+# TORCH: it precompiles torch's headers instead.
 function(motley_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
   if(ARG_SOURCES)
     add_library(motley_${name} STATIC ${ARG_SOURCES})
     target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(motley_${name} PUBLIC ${ARG_LINK})
-    if(MOTLEY_SANITIZE)
+    if(MOTLEY_PRECOMPILE AND NOT ARG_TORCH)
       target_precompile_headers(motley_${name} REUSE_FROM motley_headers)
       motley_precompiled_with_ccache(motley_${name})
     endif()
@@ -64,7 +66,7 @@ endfunction()
 motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
 motley_compiles_tests(motley_test_headers)
 
-# TORCH: it precompiles torch's headers instead.
+# TORCH: as for a library.
 function(motley_test name)
   cmake_parse_arguments(ARG "SERIAL;TORCH" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)

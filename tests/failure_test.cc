@@ -162,10 +162,6 @@ TEST_F(Failure, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); 
 
 TEST_F(FailureInAGroup, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
 
-TEST_F(FailureOnAGraph, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
-
-TEST_F(FailureInGossip, SigintStopsInOrderAndSaves) { expect_sigint_to_stop_in_order(); }
-
 TEST_F(Failure, SigtermStopsInOrderAndSaves) {
   process_.signal(SIGTERM);
   const Finished finished = process_.wait();

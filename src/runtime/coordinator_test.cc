@@ -189,16 +189,18 @@ TEST(Coordinator, AdPsgdInRealProcesses) {
             static_cast<double>(outcome.workers[0].steps + outcome.workers[2].steps));
 }
 
-TEST(Coordinator, PartialReduceStopsInOrderWhenAsked) {
-  QuietMonitor monitor;
-  monitor.stop_after_samples = 1;
-  const RunOutcome outcome =
-      train_toy(toy_job({"strategy.sync=partial_reduce", "train.steps=1000000", "cluster.unit=1e-4",
-                         "data.features=100"}),
-                monitor);
-  EXPECT_EQ(outcome.stopped, "SIGINT");
-  EXPECT_GT(outcome.samples, 0);
-  EXPECT_LT(outcome.samples, 1'000'000);
+TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
+  for (const char* sync : {"partial_reduce", "hop", "ad_psgd"}) {
+    QuietMonitor monitor;
+    monitor.stop_after_samples = 1;
+    const RunOutcome outcome =
+        train_toy(toy_job({fmt::format("strategy.sync={}", sync), "train.steps=1000000",
+                           "cluster.unit=1e-4", "data.features=100"}),
+                  monitor);
+    EXPECT_EQ(outcome.stopped, "SIGINT") << sync;
+    EXPECT_GT(outcome.samples, 0) << sync;
+    EXPECT_LT(outcome.samples, 1'000'000) << sync;
+  }
 }
 
 }  // namespace
