@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/random.h"
 #include "runtime/simulate.h"
 #include "tests/counting_task.h"
 #include "tests/quiet_monitor.h"
+#include "tests/still_models.h"
 #include "tests/toy_task.h"
 
 namespace motley {
@@ -44,6 +46,24 @@ inline void expect_evaluations_and_an_end_at_the_target(Job job) {
     const std::int64_t due = 500 * static_cast<std::int64_t>(i + 1);
     EXPECT_GE(monitor.metrics[i].samples, due);
     EXPECT_LT(monitor.metrics[i].samples, due + 350);
+  }
+}
+
+// A worker is lost: while it computes, waits or averages, whenever that is.
+inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
+  Random random(seed, 0x1057);
+  job.train.steps = 1'000;
+  Models models = still_models(job.cluster.workers, 30, seed);
+  SimCluster cluster(job.cluster);
+  start_all(cluster, job, 5'000, models);
+  const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
+  cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
+               "its plug was pulled");
+  try {
+    cluster.run();
+    FAIL() << "it went on";
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(std::string(interrupted.what()), "its plug was pulled");
   }
 }
 

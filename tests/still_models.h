@@ -69,6 +69,12 @@ inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples,
                 [&job, samples](Node& node) { serve(node, job, samples, [] { return false; }); });
 }
 
+inline void run_all(const Job& job, std::int64_t samples, Models& models) {
+  SimCluster cluster(job.cluster);
+  start_all(cluster, job, samples, models);
+  cluster.run();
+}
+
 inline std::vector<double> sum_of(const Models& models) {
   std::vector<double> sum(models.front()->parameters().size, 0.0);
   for (const auto& model : models) {

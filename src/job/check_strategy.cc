@@ -93,7 +93,8 @@ Status check_graph(const Job& job, const Document& document) {
   return check_room(spec, graph, document);
 }
 
-// Choices that only mean something when they are chosen, given and forgotten to be chosen.
+// A setting of one choice may stand beside another choice that was made, but not where none was:
+// there it was meant.
 Status check_choices(const Document& document) {
   struct Choosing {
     std::string_view key;
@@ -105,9 +106,9 @@ Status check_choices(const Document& document) {
         Choosing{"strategy.hop.backup", "strategy.hop.mode", "backup"},
         Choosing{"strategy.hop.staleness", "strategy.hop.mode", "staleness"}}) {
     if (document.find(key) && !document.find(chooser)) {
-      return tl::unexpected(document.error_at(
-          {key}, fmt::format("{} needs {} = \"{}\"; beside another one that is given it may stand",
-                             key, chooser, choice)));
+      return tl::unexpected(
+          document.error_at({key}, fmt::format("{} is for {} = \"{}\", but {} is not given", key,
+                                               chooser, choice, chooser)));
     }
   }
   return {};

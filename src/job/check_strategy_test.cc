@@ -55,12 +55,14 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
   EXPECT_EQ(hop_error("max_jump = 2\nmode = 'staleness'"),
             "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker "
             "how far behind it is");
-  EXPECT_EQ(hop_error("edges = [[0, 1]]"),
-            "strategy.hop.edges needs strategy.hop.graph = \"edges\"; beside another one that is "
-            "given it may stand");
-  EXPECT_EQ(hop_error("backup = 1"),
-            "strategy.hop.backup needs strategy.hop.mode = \"backup\"; beside another one that is "
-            "given it may stand");
+  EXPECT_EQ(
+      hop_error("edges = [[0, 1]]"),
+      "strategy.hop.edges is for strategy.hop.graph = \"edges\", but strategy.hop.graph is not "
+      "given");
+  EXPECT_EQ(
+      hop_error("backup = 1"),
+      "strategy.hop.backup is for strategy.hop.mode = \"backup\", but strategy.hop.mode is not "
+      "given");
   EXPECT_EQ(good("cluster.workers = 4\nstrategy.sync = 'hop'\nstrategy.hop.staleness = 1\n"
                  "strategy.hop.mode = 'standard'")
                 .strategy.hop.staleness,

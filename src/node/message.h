@@ -18,9 +18,9 @@ enum class Channel : std::uint32_t {
   kSupply = 5,   // sync/supply.h
   kClosing = 6,  // the average of all models at the end of a run
   kHop = 7,
-  kAdPsgd = 8,
-  kAdPsgdEnd = 9,
-  kUser = 1000,  // and up: methods that are not part of motley
+  kAdPsgd = 8,     // models, to whom answers beside training
+  kAdPsgdEnd = 9,  // nobody asks any more, to whom trains
+  kUser = 1000,    // and up: methods that are not part of motley
 };
 
 // Three numbers whose meaning is the channel's: a step, a segment, a count.

@@ -1,6 +1,7 @@
 #include "sync/ad_psgd.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "base/random.h"
@@ -120,6 +121,7 @@ class Active final : public Gossip {
     }
   }
 
+  // Once to each activity of a partner: the one that answers, and the one that trains.
   void part() override {
     for (const Rank partner : partners_) {
       context_.node.send(partner, Channel::kAdPsgd, kEnd);

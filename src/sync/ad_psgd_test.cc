@@ -44,9 +44,7 @@ TEST(AdPsgd, ConservesTheSumOfAllModels) {
     const Job job = any_job(seed);
     Models models = still_models(job.cluster.workers, 30, seed);
     const auto sum = sum_of(models);
-    SimCluster cluster(job.cluster);
-    start_all(cluster, job, 333, models);
-    cluster.run();
+    run_all(job, 333, models);
     const auto after = sum_of(models);
     for (std::size_t i = 0; i < sum.size(); ++i) {
       ASSERT_NEAR(after[i], sum[i], 1e-4) << seed;
@@ -119,16 +117,7 @@ TEST(AdPsgd, AppliesGradientsOfTheModelBeforeTheExchange) {
 TEST(AdPsgd, EndsWhenAWorkerIsLost) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
-    Job job = any_job(seed);
-    job.train.steps = 1'000;
-    Random random(seed, 0x1057);
-    Models models = still_models(job.cluster.workers, 30, seed);
-    SimCluster cluster(job.cluster);
-    start_all(cluster, job, 5'000, models);
-    const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
-    cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
-                 "its plug was pulled");
-    EXPECT_THROW(cluster.run(), Interrupted);
+    expect_an_end_when_a_worker_is_lost(any_job(seed), seed);
   }
 }
 

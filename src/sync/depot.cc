@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/bytes.h"
+
 namespace motley {
 namespace {
 
@@ -61,10 +63,9 @@ void Depot::on_farewell(Rank rank, Worker& worker, const Message& message) {
   expect(farewell.iteration == worker.iteration, rank);
   gaps_.leaves(rank, farewell.at);
   worker.left = true;
-  const auto bytes = message.payload.bytes();
-  auto& counts = counts_[static_cast<std::size_t>(rank)];
-  counts.resize(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(counts.data(), bytes.data(), counts.size() * sizeof(std::int64_t));
+  ByteReader bytes(message.payload.bytes());
+  counts_[static_cast<std::size_t>(rank)] = bytes.get_numbers<std::int64_t>();
+  expect(bytes.complete(), rank);
 }
 
 double Depot::mean_iterations() const {

@@ -16,7 +16,7 @@ namespace motley {
 
 class GapMeter {
  public:
-  // Gaps in one sort.
+  // Without a graph: all gaps are of one distance.
   explicit GapMeter(int workers);
   // Sorted by paths on this graph, which is strongly connected.
   explicit GapMeter(const Graph& graph);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
+
 namespace motley {
 
 // The first step is dealt out as every rank can work out for itself.
@@ -51,9 +53,11 @@ Progress Supply::finish(const Computed& computed) {
 }
 
 void Supply::leave(std::span<const std::int64_t> counts) {
+  ByteWriter bytes;
+  bytes.put_numbers(counts);
   const Farewell farewell{iteration_, context_.node.now()};
   context_.node.send(kCoordinator, Channel::kSupply, farewell.header(),
-                     Payload::copy_of(std::as_bytes(counts)));
+                     Payload::copy_of(std::span(bytes.bytes())));
 }
 
 }  // namespace motley

@@ -17,7 +17,6 @@
 #include <span>
 
 #include "allocate/ledger.h"
-#include "base/bytes.h"
 #include "sync/strategy.h"
 
 namespace motley {

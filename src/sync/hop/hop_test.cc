@@ -441,25 +441,10 @@ TEST(Hop, TimesAddUp) {
   EXPECT_LT(outcome.workers[3].wait_seconds, 0.1 * outcome.seconds);
 }
 
-// A worker is lost: while it computes, waits or averages, whenever that is.
 TEST(Hop, EndsWhenAWorkerIsLost) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
-    Random random(seed, 0x1057);
-    Job job = any_job(seed);
-    job.train.steps = 1'000;
-    Models models = still_models(job.cluster.workers, 30, seed);
-    SimCluster cluster(job.cluster);
-    start_all(cluster, job, 5'000, models);
-    const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
-    cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
-                 "its plug was pulled");
-    try {
-      cluster.run();
-      FAIL() << "it went on";
-    } catch (const Interrupted& interrupted) {
-      ASSERT_EQ(std::string(interrupted.what()), "its plug was pulled");
-    }
+    expect_an_end_when_a_worker_is_lost(any_job(seed), seed);
   }
 }
 

@@ -139,9 +139,7 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   job.cluster.slowdowns = {{0.3, 3}};
   Models models = still_models(workers, 50, *rc::gen::arbitrary<std::uint32_t>());
   const auto sum = sum_of(models);
-  SimCluster cluster(job.cluster);
-  start_all(cluster, job, 333, models);
-  cluster.run();
+  run_all(job, 333, models);
   const auto after = sum_of(models);
   for (std::size_t i = 0; i < sum.size(); ++i) {
     RC_ASSERT(std::abs(after[i] - sum[i]) < 1e-3);
@@ -157,9 +155,7 @@ TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
   const Job job = job_of(alike(3), 3, 30, 5'000);
   Models models = still_models(3, 50, 1);
   const auto sum = sum_of(models);
-  SimCluster cluster(job.cluster);
-  start_all(cluster, job, 300, models);
-  cluster.run();
+  run_all(job, 300, models);
   const auto after = sum_of(models);
   for (std::size_t i = 0; i < sum.size(); ++i) {
     EXPECT_NEAR(after[i], sum[i], 1e-5);
