@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "allocate/allocation.h"
-#include "job/available.h"
+#include "job/choices.h"
 #include "job/print.h"
 #include "sync/registry.h"
 
@@ -120,15 +120,15 @@ TEST(Tidy, FilesAndLinesAreNotTooLong) {
 // A job may name exactly the methods that exist.
 TEST(Tidy, TheRegistryHasWhatAJobMayName) {
   for (const Choice& choice : kSyncMethods) {
-    EXPECT_EQ(choice.available, find_strategy(choice.name) != nullptr) << choice.name;
-    EXPECT_EQ(choice.available, !choice.summary.empty()) << choice.name;
+    EXPECT_NE(find_strategy(choice.name), nullptr) << choice.name;
+    EXPECT_FALSE(choice.summary.empty()) << choice.name;
   }
 }
 
 TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
   for (const Choice& choice : kAllocations) {
-    EXPECT_EQ(choice.available, find_allocation(choice.name) != nullptr) << choice.name;
-    EXPECT_EQ(choice.available, !choice.summary.empty()) << choice.name;
+    EXPECT_NE(find_allocation(choice.name), nullptr) << choice.name;
+    EXPECT_FALSE(choice.summary.empty()) << choice.name;
   }
 }
 

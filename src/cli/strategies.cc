@@ -3,16 +3,14 @@
 #include <span>
 
 #include "cli/commands.h"
-#include "job/available.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
 
 void list(std::string_view question, std::span<const Choice> choices) {
   for (const Choice& choice : choices) {
-    if (choice.available) {
-      fmt::print("{:<11} {:<15} {}\n", question, choice.name, choice.summary);
-    }
+    fmt::print("{:<11} {:<15} {}\n", question, choice.name, choice.summary);
   }
 }
 

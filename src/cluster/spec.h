@@ -1,6 +1,7 @@
 // What the machines of a run are like: the [cluster] table of a job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct ClusterSpec {
   std::vector<double> speeds;     // one per worker
   Seconds latency = 50e-6;        // of every link, in the simulator
   std::vector<double> bandwidth;  // bytes per second, one per worker, in the simulator
+  std::optional<double> server_bandwidth;  // of every server; the fastest worker's when not given
   std::vector<RandomSlowdown> slowdowns;
   std::vector<SpeedEvent> events;  // in order of time
   Seconds heartbeat = 5;           // a worker silent for so long is lost (train)

@@ -155,9 +155,46 @@ Status check_hop(const Job& job, const Document& document) {
   return {};
 }
 
-}  // namespace
+// Servers share the parameters and the workers' traffic: more of them than workers have none to do.
+Status check_servers(const Job& job, const Document& document) {
+  if (job.servers() <= job.cluster.workers) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"strategy.ps.servers", "cluster.workers"},
+      fmt::format("strategy.ps.servers is {}, but cluster.workers is {}: there cannot be more "
+                  "servers than workers",
+                  job.servers(), job.cluster.workers)));
+}
 
-Status check_strategy(const Job& job, const Document& document) {
+// Methods that decide themselves how many iterations each worker does in a round.
+Status check_own_shares(const Job& job, const Document& document) {
+  if (job.strategy.allocation == "equal") {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"strategy.allocation"},
+      fmt::format("strategy.allocation = \"{}\" cannot be combined with strategy.sync = \"{}\", "
+                  "which decides itself how much each worker computes",
+                  job.strategy.allocation, job.strategy.sync)));
+}
+
+// Rounding whole models again and again loses what a step changed; what can be rounded is changes.
+Status check_codec(const Job& job, const Document& document) {
+  const std::string& sync = job.strategy.sync;
+  const bool exchanges_models = sync == "partial_reduce" || sync == "hop" || sync == "ad_psgd";
+  if (job.strategy.codec == "none" || !exchanges_models) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"strategy.codec", "strategy.sync"},
+      fmt::format("strategy.codec = \"{}\" cannot be combined with strategy.sync = \"{}\", which "
+                  "averages whole models: rounding them would lose what a step changes",
+                  job.strategy.codec, sync)));
+}
+
+// What only one method asks.
+Status check_method(const Job& job, const Document& document) {
   if (job.strategy.sync == "partial_reduce") {
     return check_partial_reduce(job, document);
   }
@@ -167,7 +204,18 @@ Status check_strategy(const Job& job, const Document& document) {
   if (job.strategy.sync == "ad_psgd") {
     return check_crowd(job, document);
   }
+  if (job.strategy.sync == "adsp" || job.strategy.sync == "ashl") {
+    return check_own_shares(job, document);
+  }
   return {};
+}
+
+}  // namespace
+
+Status check_strategy(const Job& job, const Document& document) {
+  Status status = check_codec(job, document);
+  status = status ? check_servers(job, document) : status;
+  return status ? check_method(job, document) : status;
 }
 
 }  // namespace motley

@@ -129,5 +129,56 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(job.strategy.hop.graph_among(4).diameter(), 3);
 }
 
+TEST(CheckStrategy, ServersAreNotMoreThanWorkers) {
+  EXPECT_EQ(error_of("cluster.workers = 2\n[strategy]\nsync = 'ps_asp'\nps.servers = 3"),
+            "job.toml:4: strategy.ps.servers is 3, but cluster.workers is 2: there cannot be more "
+            "servers than workers");
+  EXPECT_EQ(good("cluster.workers = 2\n[strategy]\nsync = 'ashl'\nps.servers = 2").servers(), 2);
+  // Beside another method they rest.
+  EXPECT_EQ(good("cluster.workers = 2\nstrategy.ps.servers = 3").servers(), 0);
+}
+
+TEST(CheckStrategy, MethodsWithSharesOfTheirOwnTakeNoOthers) {
+  for (const std::string sync : {"adsp", "ashl"}) {
+    EXPECT_EQ(error_of("[strategy]\nsync = '" + sync + "'\nallocation = 'adaptive'"),
+              "job.toml:3: strategy.allocation = \"adaptive\" cannot be combined with "
+              "strategy.sync = \"" +
+                  sync + "\", which decides itself how much each worker computes");
+  }
+}
+
+TEST(CheckStrategy, ACodecIsForMethodsThatExchangeChanges) {
+  for (const std::string sync : {"partial_reduce", "hop", "ad_psgd"}) {
+    EXPECT_EQ(error_of("[strategy]\nsync = '" + sync + "'\ncodec = 'fp16'"),
+              "job.toml:3: strategy.codec = \"fp16\" cannot be combined with strategy.sync = \"" +
+                  sync +
+                  "\", which averages whole models: rounding them would lose what a step changes");
+  }
+  for (const std::string sync :
+       {"all_reduce", "ps_bsp", "ps_asp", "ps_ssp", "adsp", "ashl", "local_sgd"}) {
+    EXPECT_EQ(good("[strategy]\nsync = '" + sync + "'\ncodec = 'int8'").strategy.codec, "int8");
+  }
+}
+
+TEST(CheckStrategy, AshlCompressesUnlessTold) {
+  EXPECT_EQ(good("strategy.sync = 'ashl'").strategy.codec, "topk");
+  EXPECT_EQ(good("strategy.sync = 'ashl'\nstrategy.codec = 'none'").strategy.codec, "none");
+  EXPECT_EQ(good("strategy.sync = 'adsp'").strategy.codec, "none");
+}
+
+TEST(CheckStrategy, RatiosAndPresetsHaveBounds) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"topk.ratio = 0", "strategy.topk.ratio is 0, but must be above 0 and at most 1"},
+      {"topk.ratio = 1.5", "strategy.topk.ratio is 1.5, but must be above 0 and at most 1"},
+      {"ashl.r_preset = 0", "strategy.ashl.r_preset is 0, but must be above 0 and at most 1"},
+      {"ashl.h_preset_ahl = 0", "strategy.ashl.h_preset_ahl is 0, but must be from 1 to 1000000"},
+      {"ashl.h_preset_shl = 0", "strategy.ashl.h_preset_shl is 0, but must be from 1 to 1000000"},
+      {"local_sgd.steps = 0", "strategy.local_sgd.steps is 0, but must be from 1 to 1000000"},
+  };
+  for (const auto& [line, message] : cases) {
+    EXPECT_EQ(error_of(std::string("[strategy]\n") + line), std::string("job.toml:2: ") + message);
+  }
+}
+
 }  // namespace
 }  // namespace motley

@@ -85,15 +85,61 @@ struct AdPsgdSpec {
   std::string graph = "complete";  // ring | complete
 };
 
+// Parameter servers, for every method that has them.
+struct PsSpec {
+  int servers = 1;             // processes that share the parameters
+  std::int64_t staleness = 3;  // ps_ssp: commits that a worker may be ahead of the slowest
+};
+
+struct AdspSpec {
+  std::optional<double> period;       // Gamma, seconds between two looks at the commit rate
+  std::int64_t commits = 1;           // that every worker makes in the first period
+  bool search = true;                 // for the number of commits
+  std::optional<double> loss_target;  // of the reward
+};
+
+struct AshlSpec {
+  std::int64_t h_preset_ahl = 16;     // H_preset of the coarse stage, iterations
+  std::int64_t h_preset_shl = 4;      // and of the fine one
+  double r_preset = 0.1;              // part of the entries that the busiest link carries
+  std::optional<double> loss_preset;  // the global loss at which the fine stage begins
+  std::int64_t staleness = 3;         // s_preset, commits
+  double eta = 1;                     // multiplies every worker's eta_i = D_i
+  bool error_feedback = true;
+  double drift = 0.2;  // a round that takes so much longer or shorter is measured anew
+  bool joint = false;  // GET_H reckons with compressed pushes
+};
+
+struct LocalSgdSpec {
+  std::int64_t steps = 8;  // H, between two averages
+  double outer_lr = 1;
+  double outer_momentum = 0;  // Nesterov's, on the averaged change
+};
+
+struct TopkSpec {
+  double ratio = 0.01;  // part of the entries that travels
+};
+
 struct StrategySpec {
   std::string sync = "all_reduce";
   std::string allocation = "equal";
   std::vector<double> shares;  // static: one per worker
-  std::string codec = "none";
+  std::string codec = "none";  // where it is not given, that of default_codec()
+  bool error_feedback = true;  // what a codec lost travels with the next exchange
   AdaptiveSpec adaptive;
   PartialReduceSpec partial_reduce;
   HopSpec hop;
   AdPsgdSpec ad_psgd;
+  PsSpec ps;
+  AdspSpec adsp;
+  AshlSpec ashl;
+  LocalSgdSpec local_sgd;
+  TopkSpec topk;
+
+  // Parameters lie with servers.
+  bool has_servers() const { return sync.starts_with("ps_") || sync == "adsp" || sync == "ashl"; }
+  // ASHL is a method with compression.
+  std::string default_codec() const { return sync == "ashl" ? "topk" : "none"; }
 };
 
 struct Job {
@@ -106,6 +152,8 @@ struct Job {
   ClusterSpec cluster;
 
   bool phantom() const { return model.kind == "phantom"; }
+  // How many there are beside the workers. Their ranks follow those of the workers.
+  int servers() const { return strategy.has_servers() ? strategy.ps.servers : 0; }
 };
 
 }  // namespace motley

@@ -62,6 +62,23 @@ constexpr Belongs kHopEdges{
     "strategy.hop.graph = \"edges\"", true, true};
 constexpr Belongs kAdPsgd{[](const Job& j) { return j.strategy.sync == "ad_psgd"; },
                           "strategy.sync = \"ad_psgd\"", false, true};
+constexpr Belongs kServers{
+    [](const Job& j) { return j.strategy.has_servers(); },
+    "strategy.sync = \"ps_bsp\", \"ps_asp\", \"ps_ssp\", \"adsp\" or \"ashl\"", false, true};
+constexpr Belongs kSsp{[](const Job& j) { return j.strategy.sync == "ps_ssp"; },
+                       "strategy.sync = \"ps_ssp\"", false, true};
+constexpr Belongs kAdsp{[](const Job& j) { return j.strategy.sync == "adsp"; },
+                        "strategy.sync = \"adsp\"", false, true};
+constexpr Belongs kAshl{[](const Job& j) { return j.strategy.sync == "ashl"; },
+                        "strategy.sync = \"ashl\"", false, true};
+constexpr Belongs kLocalSgd{[](const Job& j) { return j.strategy.sync == "local_sgd"; },
+                            "strategy.sync = \"local_sgd\"", false, true};
+constexpr Belongs kLossy{
+    [](const Job& j) { return j.strategy.codec != "none" && j.strategy.sync != "ashl"; },
+    "a strategy.codec other than \"none\" (strategy.ashl has one of its own)", false, true};
+constexpr Belongs kTopk{
+    [](const Job& j) { return j.strategy.codec == "topk" && j.strategy.sync != "ashl"; },
+    "strategy.codec = \"topk\" (strategy.ashl finds its own)", false, true};
 
 constexpr Key<Job> kJobKeys[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
@@ -120,7 +137,9 @@ constexpr Key<Job> kJobKeys[] = {
      PerWorker{{.min = 0, .max = 1e9, .above_min = true}, 1, false},
      "in what proportion the workers share a step", kStatic},
     {"strategy.codec", job<&Job::strategy, &StrategySpec::codec>, OneOf{"a codec", kCodecs},
-     "in what form numbers travel"},
+     "in what form numbers travel; for `ashl` the default is `\"topk\"`"},
+    {"strategy.error_feedback", job<&Job::strategy, &StrategySpec::error_feedback>, YesOrNo{},
+     "what the codec lost travels with the next exchange", kLossy},
     {"strategy.adaptive.window",
      job<&Job::strategy, &StrategySpec::adaptive, &AdaptiveSpec::window>, kSize,
      "steps between two looks at the shares", kAdaptive},
@@ -169,6 +188,59 @@ constexpr Key<Job> kJobKeys[] = {
      kHop},
     {"strategy.ad_psgd.graph", job<&Job::strategy, &StrategySpec::ad_psgd, &AdPsgdSpec::graph>,
      OneOf{"a graph", kGossipGraphs}, "with whom a worker may average", kAdPsgd},
+    {"strategy.ps.servers", job<&Job::strategy, &StrategySpec::ps, &PsSpec::servers>,
+     Range{1, 65536}, "processes that share the parameters", kServers},
+    {"strategy.ps.staleness", job<&Job::strategy, &StrategySpec::ps, &PsSpec::staleness>,
+     kIterations, "commits that a worker may be ahead of the slowest", kSsp},
+    {"strategy.adsp.period", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::period>,
+     Range{0, 1e6, true},
+     "seconds between two looks at the commit rate; as long as the slowest worker takes for 32 "
+     "iterations when not given",
+     kAdsp},
+    {"strategy.adsp.commits", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::commits>,
+     Range{1, 1e6}, "that every worker makes in the first period", kAdsp},
+    {"strategy.adsp.search", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::search>, YesOrNo{},
+     "look for the number of commits that lowers the loss fastest", kAdsp},
+    {"strategy.adsp.loss_target", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::loss_target>,
+     kAbove0,
+     "loss that the search wants to reach soonest; nine tenths of the present one when not given",
+     kAdsp},
+    {"strategy.ashl.h_preset_ahl",
+     job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::h_preset_ahl>, Range{1, 1e6},
+     "iterations of the slowest worker between two commits, in the coarse stage", kAshl},
+    {"strategy.ashl.h_preset_shl",
+     job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::h_preset_shl>, Range{1, 1e6},
+     "the same in the fine stage", kAshl},
+    {"strategy.ashl.r_preset", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::r_preset>,
+     Range{0, 1, true}, "part of the entries that the busiest worker pushes (codec `topk`)", kAshl},
+    {"strategy.ashl.loss_preset", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::loss_preset>,
+     kAbove0,
+     "training loss at which the fine stage begins; a quarter of the first one when not given",
+     kAshl},
+    {"strategy.ashl.staleness", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::staleness>,
+     kIterations, "commits that a worker may be ahead of the slowest in the fine stage", kAshl},
+    {"strategy.ashl.eta", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::eta>,
+     Range{0, 1000, true},
+     "multiplies what every commit counts, which is its worker's share of the data", kAshl},
+    {"strategy.ashl.error_feedback",
+     job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::error_feedback>, YesOrNo{},
+     "what was not pushed is added to the next push", kAshl},
+    {"strategy.ashl.drift", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::drift>,
+     Range{0, 1000, true},
+     "a round that takes so much longer or shorter than planned makes a new plan", kAshl},
+    {"strategy.ashl.joint", job<&Job::strategy, &StrategySpec::ashl, &AshlSpec::joint>, YesOrNo{},
+     "plan rounds for compressed pushes, not for whole ones as the paper does", kAshl},
+    {"strategy.local_sgd.steps",
+     job<&Job::strategy, &StrategySpec::local_sgd, &LocalSgdSpec::steps>, Range{1, 1e6},
+     "steps between two averages", kLocalSgd},
+    {"strategy.local_sgd.outer_lr",
+     job<&Job::strategy, &StrategySpec::local_sgd, &LocalSgdSpec::outer_lr>, kAbove0,
+     "what the averaged change is multiplied by", kLocalSgd},
+    {"strategy.local_sgd.outer_momentum",
+     job<&Job::strategy, &StrategySpec::local_sgd, &LocalSgdSpec::outer_momentum>, Range{0, 1},
+     "Nesterov's, on the averaged change (DiLoCo)", kLocalSgd},
+    {"strategy.topk.ratio", job<&Job::strategy, &StrategySpec::topk, &TopkSpec::ratio>,
+     Range{0, 1, true}, "part of the entries that travels", kTopk},
 
     {"cluster.workers", job<&Job::cluster, &ClusterSpec::workers>, Range{1, 65536},
      "how many there are"},
@@ -182,6 +254,8 @@ constexpr Key<Job> kJobKeys[] = {
      "seconds from worker to worker (simulate)"},
     {"cluster.bandwidth", job<&Job::cluster, &ClusterSpec::bandwidth>,
      PerWorker{{1, 1e15}, 1.25e9, true}, "bytes per second of every worker's link (simulate)"},
+    {"cluster.server_bandwidth", job<&Job::cluster, &ClusterSpec::server_bandwidth>, Range{1, 1e15},
+     "of every server's link; the fastest worker's when not given (simulate)", kServers},
     {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},
      "a worker silent for so many seconds is lost (train)"},
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},

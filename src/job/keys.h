@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "job/available.h"
+#include "job/choices.h"
 #include "job/job.h"
 
 namespace motley {

@@ -22,12 +22,6 @@ tl::unexpected<Error> at(const Entry& entry, const toml::node& value, std::strin
   return tl::unexpected(Document::error(entry, value, message));
 }
 
-bool is_reserved(std::string_view path) {
-  return std::ranges::any_of(kReservedKeys, [&](std::string_view reserved) {
-    return path == reserved || (path.starts_with(reserved) && path[reserved.size()] == '.');
-  });
-}
-
 Status assign(Job& job, const Entry& entry) {
   if (const Key<Job>* key = find_key<Job>(entry.path)) {
     const Stored stored = store(job, *key, *entry.value, entry.path);
@@ -35,9 +29,6 @@ Status assign(Job& job, const Entry& entry) {
       return at(entry, *stored.error().value, stored.error().message);
     }
     return {};
-  }
-  if (is_reserved(entry.path)) {
-    return at(entry, *entry.value, entry.path + " is not available in this version");
   }
   if (is_section(entry.path)) {
     return at(entry, *entry.value, wrong_type(entry.path, *entry.value, "a table"));
@@ -158,6 +149,9 @@ Result<Job> resolve(const Document& document, Mode mode) {
   if (job.strategy.sync == "partial_reduce") {
     auto& groups = job.strategy.partial_reduce;
     groups.window = groups.window_among(job.cluster.workers);
+  }
+  if (!document.find("strategy.codec")) {
+    job.strategy.codec = job.strategy.default_codec();
   }
   Status status = fill_lists(job, document);
   status = status ? check_belongings(job, document) : status;

@@ -103,9 +103,7 @@ std::string kind_of_value(const Key<Record>& key) {
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     std::vector<std::string> names;
     for (const Choice& choice : one_of->choices) {
-      if (choice.available) {
-        names.push_back(fmt::format("`\"{}\"`", choice.name));
-      }
+      names.push_back(fmt::format("`\"{}\"`", choice.name));
     }
     return fmt::format("{}", fmt::join(names, ", "));
   }

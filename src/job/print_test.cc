@@ -36,6 +36,14 @@ bool same(const Job& a, const Job& b) {
         std::tuple(strategy.partial_reduce.group, strategy.partial_reduce.weights,
                    strategy.partial_reduce.dynamic_rule, strategy.partial_reduce.alpha,
                    strategy.partial_reduce.window, strategy.partial_reduce.filter),
+        std::tuple(strategy.error_feedback, strategy.ps.servers, strategy.ps.staleness,
+                   strategy.adsp.period, strategy.adsp.commits, strategy.adsp.search,
+                   strategy.adsp.loss_target, strategy.topk.ratio),
+        std::tuple(strategy.ashl.h_preset_ahl, strategy.ashl.h_preset_shl, strategy.ashl.r_preset,
+                   strategy.ashl.loss_preset, strategy.ashl.staleness, strategy.ashl.eta,
+                   strategy.ashl.error_feedback, strategy.ashl.drift, strategy.ashl.joint),
+        std::tuple(strategy.local_sgd.steps, strategy.local_sgd.outer_lr,
+                   strategy.local_sgd.outer_momentum, c.server_bandwidth),
         std::tuple(strategy.hop.graph, strategy.hop.edges, strategy.hop.mode, strategy.hop.backup,
                    strategy.hop.staleness, strategy.hop.max_gap, strategy.hop.max_jump,
                    strategy.ad_psgd.graph),
@@ -126,8 +134,53 @@ HopSpec random_hop(int workers) {
   return hop;
 }
 
+AshlSpec random_ashl() {
+  AshlSpec ashl;
+  ashl.h_preset_ahl = *rc::gen::inRange(1, 1'000);
+  ashl.h_preset_shl = *rc::gen::inRange(1, 1'000);
+  ashl.r_preset = number(1e-9, 1);
+  ashl.loss_preset = maybe(number(1e-9, 10));
+  ashl.staleness = *rc::gen::inRange(0, 1'001);
+  ashl.eta = number(1e-9, 1'000);
+  ashl.error_feedback = *rc::gen::arbitrary<bool>();
+  ashl.drift = number(1e-9, 10);
+  ashl.joint = *rc::gen::arbitrary<bool>();
+  return ashl;
+}
+
+// Methods whose parameters lie with servers, and local_sgd.
+void fill_commits(Job& job) {
+  StrategySpec& strategy = job.strategy;
+  strategy.sync =
+      *rc::gen::element<std::string>("ps_bsp", "ps_asp", "ps_ssp", "adsp", "ashl", "local_sgd");
+  strategy.codec = *rc::gen::element<std::string>("none", "fp16", "bf16", "int8", "topk");
+  if (strategy.codec != "none" && strategy.sync != "ashl") {
+    strategy.error_feedback = *rc::gen::arbitrary<bool>();
+    strategy.topk.ratio = strategy.codec == "topk" ? number(1e-9, 1) : strategy.topk.ratio;
+  }
+  if (strategy.has_servers()) {
+    strategy.ps.servers = *rc::gen::inRange(1, job.cluster.workers + 1);
+    job.cluster.server_bandwidth = maybe(number(1, 1e15));
+  }
+  if (strategy.sync == "ps_ssp") {
+    strategy.ps.staleness = *rc::gen::inRange(0, 1'001);
+  } else if (strategy.sync == "adsp") {
+    strategy.adsp = {maybe(number(1e-9, 1e6)), *rc::gen::inRange(1, 1'000),
+                     *rc::gen::arbitrary<bool>(), maybe(number(1e-9, 10))};
+  } else if (strategy.sync == "ashl") {
+    strategy.ashl = random_ashl();
+  } else if (strategy.sync == "local_sgd") {
+    strategy.local_sgd = {*rc::gen::inRange(1, 1'000), number(1e-9, 10), number(0, 1)};
+  }
+}
+
 void fill_strategy(Job& job) {
   StrategySpec& strategy = job.strategy;
+  if (*rc::gen::arbitrary<bool>()) {
+    strategy.shares.assign(static_cast<std::size_t>(job.cluster.workers), 1);
+    fill_commits(job);
+    return;
+  }
   strategy.allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
   for (int r = 0; r < job.cluster.workers; ++r) {
     strategy.shares.push_back(strategy.allocation == "static" ? number(1e-9, 1e9) : 1);
@@ -256,7 +309,9 @@ TEST(DescribeKeys, HasOneRowPerKey) {
         "(simulate) |\n",
         "| `cluster.event[].worker` | integer from 0 to 65535 |  | its rank, counted from 0 "
         "|\n",
-        "| `strategy.codec` | `\"none\"` | `\"none\"` | in what form numbers travel |\n"}) {
+        "| `strategy.codec` | `\"none\"`, `\"fp16\"`, `\"bf16\"`, `\"int8\"`, `\"topk\"` | "
+        "`\"none\"` | "
+        "in what form numbers travel; for `ashl` the default is `\"topk\"` |\n"}) {
     EXPECT_NE(text.find(row), std::string::npos) << row << text;
   }
 }

@@ -145,29 +145,16 @@ Stored read(std::vector<Edge>& place, const toml::node& value, const std::string
 
 std::string unknown_choice(std::string_view label, std::string_view name, const OneOf& one_of) {
   std::vector<std::string_view> all;
-  std::vector<std::string_view> available;
-  for (const Choice& choice : one_of.choices) {
-    all.push_back(choice.name);
-    if (choice.available) {
-      available.push_back(choice.name);
-    }
-  }
-  const bool is_known = std::ranges::find(all, name) != all.end();
-  const std::string list = fmt::format("(available: {})", fmt::join(available, ", "));
-  if (is_known) {
-    return fmt::format("{} = \"{}\" is not available in this version {}", label, name, list);
-  }
-  return fmt::format("{} = \"{}\" is not {}{} {}", label, name, one_of.noun,
-                     did_you_mean(nearest(name, all)), list);
+  std::ranges::transform(one_of.choices, std::back_inserter(all), &Choice::name);
+  return fmt::format("{} = \"{}\" is not {}{} (available: {})", label, name, one_of.noun,
+                     did_you_mean(nearest(name, all)), fmt::join(all, ", "));
 }
 
 // What is wrong with a text, or nothing.
 std::string check_text(std::string_view label, std::string_view text, const Rule& rule) {
   if (const auto* one_of = std::get_if<OneOf>(&rule)) {
-    const bool is_available = std::ranges::any_of(one_of->choices, [&](const Choice& choice) {
-      return choice.name == text && choice.available;
-    });
-    return is_available ? "" : unknown_choice(label, text, *one_of);
+    const auto found = std::ranges::find(one_of->choices, text, &Choice::name);
+    return found != one_of->choices.end() ? "" : unknown_choice(label, text, *one_of);
   }
   if (text.empty()) {
     return fmt::format("{} is empty", label);

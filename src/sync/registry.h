@@ -1,5 +1,5 @@
 // The methods that exist, by name: adding one is one line in registry.cc, and one in
-// job/available.h, which says what a job may name.
+// job/choices.h, which says what a job may name.
 #pragma once
 
 #include <memory>
