@@ -1,0 +1,198 @@
+#include "sync/parameter_server/staleness_bound.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace motley {
+namespace {
+
+using Ranks = std::vector<Rank>;
+
+TEST(StalenessBound, OfZeroReleasesAStepTogether) {
+  StalenessBound bound(3, 0);
+  for (std::int64_t step = 1; step < 4; ++step) {
+    bound.arrive(2, step);
+    EXPECT_EQ(bound.release(), Ranks{});
+    bound.arrive(0, step);
+    EXPECT_EQ(bound.release(), Ranks{});
+    EXPECT_EQ(bound.waiting(), 2U);
+    bound.arrive(1, step);
+    EXPECT_EQ(bound.release(), (Ranks{2, 0, 1}));
+    EXPECT_EQ(bound.release(), Ranks{});
+  }
+}
+
+TEST(StalenessBound, LetsAWorkerBeThisFarAhead) {
+  StalenessBound bound(2, 2);
+  for (std::int64_t step = 1; step <= 2; ++step) {
+    bound.arrive(0, step);
+    EXPECT_EQ(bound.release(), Ranks{0});
+  }
+  bound.arrive(0, 3);
+  EXPECT_EQ(bound.release(), Ranks{});
+  bound.arrive(1, 1);
+  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
+}
+
+TEST(StalenessBound, WithoutOneNobodyWaits) {
+  StalenessBound bound(2, std::nullopt);
+  for (std::int64_t step = 1; step < 100; ++step) {
+    bound.arrive(1, step);
+    EXPECT_EQ(bound.release(), Ranks{1});
+  }
+}
+
+// Commits of the coarse stage pass, and do not count: their worker is where it was.
+TEST(StalenessBound, CommitsWithoutAStepAreNotBounded) {
+  StalenessBound bound(2, 1);
+  for (int i = 0; i < 5; ++i) {
+    bound.arrive(1, std::nullopt);
+    EXPECT_EQ(bound.release(), Ranks{1});
+  }
+  bound.arrive(0, 1);
+  EXPECT_EQ(bound.release(), Ranks{0});
+  bound.arrive(0, 2);
+  bound.arrive(1, std::nullopt);
+  EXPECT_EQ(bound.release(), Ranks{1});
+  bound.arrive(1, 1);
+  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
+}
+
+TEST(StalenessBound, WhoLeavesHoldsNobodyBack) {
+  StalenessBound bound(3, 0);
+  bound.arrive(0, 1);
+  bound.arrive(1, 1);
+  EXPECT_EQ(bound.release(), Ranks{});
+  bound.leave(2);
+  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
+  bound.arrive(0, 2);
+  bound.leave(0);  // what it has sent is applied all the same
+  EXPECT_EQ(bound.release(), Ranks{});
+  bound.leave(1);
+  EXPECT_EQ(bound.release(), Ranks{0});
+}
+
+// Workers of random patience that stop until they are answered, as on a real server. The rules are
+// worked out anew from what has been sent.
+class Schedule {
+ public:
+  explicit Schedule(std::uint64_t seed)
+      : random_(seed),
+        workers_(static_cast<int>(1 + random_.below(8))),
+        bound_(random_.below(4) == 0 ? std::nullopt
+                                     : std::optional<std::int64_t>(random_.below(5))),
+        rule_(workers_, bound_) {
+    for (Rank worker = 0; worker < workers_; ++worker) {
+      slowness_.push_back(1 + random_.below(10));
+      coarse_.push_back(random_.below(4));
+      left_to_do_.push_back(random_.below(40));
+    }
+    step_.resize(slowness_.size(), 0);
+    waiting_.resize(slowness_.size(), false);
+    gone_.resize(slowness_.size(), false);
+  }
+
+  void run() {
+    while (std::find(gone_.begin(), gone_.end(), false) != gone_.end()) {
+      const std::size_t i = random_.below(slowness_.size());
+      if (gone_[i] || waiting_[i] || random_.below(slowness_[i]) != 0) {
+        ASSERT_TRUE(somebody_can_go_on());
+        continue;
+      }
+      act(i);
+      if (random_.below(3) != 0) {  // or several come before the server looks
+        ASSERT_NO_FATAL_FAILURE(look());
+      } else if (!somebody_can_go_on()) {
+        ASSERT_NO_FATAL_FAILURE(look());
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(look());
+    EXPECT_TRUE(arrivals_.empty());
+    EXPECT_EQ(rule_.waiting(), 0U);
+  }
+
+ private:
+  struct Arrival {
+    Rank worker;
+    std::int64_t step;  // 0: not bounded
+  };
+
+  bool somebody_can_go_on() const {
+    for (std::size_t i = 0; i < gone_.size(); ++i) {
+      if (!gone_[i] && !waiting_[i]) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void act(std::size_t i) {
+    const auto worker = static_cast<Rank>(i);
+    if (left_to_do_[i] == 0) {
+      gone_[i] = true;
+      rule_.leave(worker);
+      return;
+    }
+    --left_to_do_[i];
+    waiting_[i] = true;
+    if (coarse_[i] > 0) {
+      --coarse_[i];
+      rule_.arrive(worker, std::nullopt);
+      arrivals_.push_back({worker, 0});
+    } else {
+      rule_.arrive(worker, ++step_[i]);
+      arrivals_.push_back({worker, step_[i]});
+    }
+  }
+
+  // Exactly who may go is told, in the order of arrival, and once.
+  void look() {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i < gone_.size(); ++i) {
+      least = gone_[i] ? least : std::min(least, step_[i]);
+    }
+    Ranks expected;
+    std::vector<Arrival> still;
+    for (const Arrival& arrival : arrivals_) {
+      const bool held = bound_ && arrival.step > 0 && least < arrival.step - *bound_;
+      if (held) {
+        still.push_back(arrival);
+      } else {
+        expected.push_back(arrival.worker);
+        waiting_[static_cast<std::size_t>(arrival.worker)] = false;
+      }
+    }
+    arrivals_ = still;
+    ASSERT_EQ(rule_.release(), expected);
+    ASSERT_EQ(rule_.release(), Ranks{});
+    ASSERT_TRUE(arrivals_.empty() || somebody_can_go_on()) << "a deadlock";
+    for (std::size_t i = 0; i < gone_.size() && bound_; ++i) {
+      if (!gone_[i]) {
+        ASSERT_LE(step_[i] - least, *bound_ + (waiting_[i] ? 1 : 0));
+      }
+    }
+  }
+
+  Random random_;
+  int workers_;
+  std::optional<std::int64_t> bound_;
+  StalenessBound rule_;
+  std::vector<std::uint64_t> slowness_, coarse_, left_to_do_;  // by worker
+  std::vector<std::int64_t> step_;
+  std::vector<bool> waiting_, gone_;
+  std::vector<Arrival> arrivals_;  // not released
+};
+
+TEST(StalenessBound, HoldsOnAnySchedule) {
+  for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
+    Schedule schedule(seed);
+    schedule.run();
+    ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace motley
