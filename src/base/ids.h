@@ -5,7 +5,7 @@
 
 namespace motley {
 
-// A participant of a run. Workers are 0 .. workers-1.
+// A participant of a run. Workers are 0 .. workers-1; servers, where a method has them, follow.
 using Rank = int;
 
 // The coordinator: starts workers, collects what they report, never trains.

@@ -75,6 +75,7 @@ Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
   summary.max_iteration_gap = outcome.service.max_iteration_gap;
   summary.method = outcome.service.figures;
   summary.workers = outcome.workers;
+  summary.servers = outcome.servers;
   return summary;
 }
 

@@ -26,10 +26,13 @@ Result<Endpoint> parse_endpoint(const std::string& text) {
   return fail("--join {}: expected HOST:PORT", text);
 }
 
-Result<LoadedJob> load(const std::string& text) {
+Result<LoadedJob> load(const std::string& text, Rank rank) {
   auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
   if (!job) {
     return tl::unexpected(job.error());
+  }
+  if (rank >= job->cluster.workers) {
+    return LoadedJob{std::move(*job), nullptr};
   }
   auto task = load_task(*job, Parts::kTraining);
   if (!task) {

@@ -43,7 +43,7 @@ class Node {
   virtual ~Node() = default;
 
   virtual Rank rank() const = 0;
-  // The number of workers; the coordinator does not count.
+  // The number of workers; the coordinator and servers do not count.
   virtual int size() const = 0;
   // Seconds since the run began. Clocks of real nodes on different machines are not aligned.
   virtual Seconds now() const = 0;

@@ -142,6 +142,9 @@ Json to_json(const Summary& summary) {
     json["stopped"] = *summary.stopped;
   }
   json["per_worker"] = std::move(workers);
+  for (const ServerSummary& server : summary.servers) {
+    json["per_server"].push_back({{"rank", server.rank}, {"bytes_sent", server.bytes_sent}});
+  }
   json["allocation"] = allocation_to_json(summary);
   if (!summary.method.empty()) {
     json[summary.sync] = figures_to_json(summary.method);

@@ -49,6 +49,11 @@ struct WorkerSummary {
   std::optional<double> pace_missed;  // part of its steps that took longer than their cost (train)
 };
 
+struct ServerSummary {
+  Rank rank = 0;
+  std::int64_t bytes_sent = 0;
+};
+
 struct Summary {
   std::string name;
   std::string mode;  // "train" | "simulate"
@@ -67,6 +72,7 @@ struct Summary {
   AllocationSummary shares;
   Figures method;  // what the method says of itself, under its own key; none: no key
   std::vector<WorkerSummary> workers;
+  std::vector<ServerSummary> servers;  // none: the method has no servers
 };
 
 nlohmann::ordered_json to_json(const Summary& summary);

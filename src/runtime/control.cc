@@ -55,8 +55,8 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
 {
   each(info.job);
   each(info.heartbeat);
-  each.count(info.workers);
-  for (auto& endpoint : info.workers) {
+  each.count(info.endpoints);
+  for (auto& endpoint : info.endpoints) {
     fields(each, endpoint);
   }
 }

@@ -50,7 +50,7 @@ struct JoinInfo {
 struct StartInfo {
   std::string job;        // resolved, as job.toml
   Seconds heartbeat = 0;  // between two signs of life
-  std::vector<Endpoint> workers;
+  std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
 // Travels as it lies in memory: coordinator and workers are processes of one machine, and so of one
 // clock. The moments of two workers can then be compared.

@@ -15,7 +15,7 @@ StartInfo start() {
   StartInfo info;
   info.job = "name = \"x\"\n";
   info.heartbeat = 0.4;
-  info.workers = {{"127.0.0.1", 4711, "motley-a"}, {"10.0.0.2", 80, ""}};
+  info.endpoints = {{"127.0.0.1", 4711, "motley-a"}, {"10.0.0.2", 80, ""}};
   return info;
 }
 
@@ -24,10 +24,10 @@ TEST(Control, WhatIsEncodedComesBack) {
   ASSERT_TRUE(started);
   EXPECT_EQ(started->job, start().job);
   EXPECT_EQ(started->heartbeat, 0.4);
-  ASSERT_EQ(started->workers.size(), 2U);
-  EXPECT_EQ(started->workers[0].host, "127.0.0.1");
-  EXPECT_EQ(started->workers[0].port, 4711);
-  EXPECT_EQ(started->workers[0].local, "motley-a");
+  ASSERT_EQ(started->endpoints.size(), 2U);
+  EXPECT_EQ(started->endpoints[0].host, "127.0.0.1");
+  EXPECT_EQ(started->endpoints[0].port, 4711);
+  EXPECT_EQ(started->endpoints[0].local, "motley-a");
 
   const auto model = decode<SnapshotInfo>(encode(snapshot()));
   ASSERT_TRUE(model);

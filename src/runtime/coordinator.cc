@@ -37,7 +37,8 @@ std::string random_token() {
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
 
-struct WorkerState {
+// A worker, or a server behind them.
+struct ProcessState {
   pid_t pid = 0;
   Seconds heard = 0;  // when it last gave a sign of life
   std::optional<Endpoint> endpoint;
@@ -54,7 +55,7 @@ class Coordinator {
         monitor_(monitor),
         launch_(launch),
         token_(random_token()),
-        workers_(static_cast<std::size_t>(job.cluster.workers)),
+        processes_(static_cast<std::size_t>(job.cluster.workers + job.servers())),
         node_(driver_, kCoordinator, job.cluster.workers),
         fabric_(driver_, node_, {.self = kCoordinator, .token = token_}),
         dataset_(task.training_samples()),
@@ -103,14 +104,14 @@ class Coordinator {
     const std::vector<std::string> environment = {
         std::string(kTokenVariable) + "=" + token_, "OMP_NUM_THREADS=" + threads,
         "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
       auto command = launch_.worker_command;
       command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.endpoint().port),
                                      "--rank", std::to_string(rank)});
-      workers_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
-      workers_[rank].heard = node_.now();
-      if (launch_.quotas) {
-        expect(launch_.quotas->add(static_cast<Rank>(rank), workers_[rank].pid));
+      processes_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
+      processes_[rank].heard = node_.now();
+      if (launch_.quotas && is_worker(rank)) {
+        expect(launch_.quotas->add(static_cast<Rank>(rank), processes_[rank].pid));
       }
     }
   }
@@ -119,11 +120,11 @@ class Coordinator {
     StartInfo start;
     start.job = launch_.job_text;
     start.heartbeat = job_.cluster.heartbeat / kHeartbeatsPerDeadline;
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      workers_[rank].started = true;
-      workers_[rank].heard = node_.now();
-      start.workers.push_back(*workers_[rank].endpoint);
-      fabric_.set_peer(static_cast<Rank>(rank), *workers_[rank].endpoint);
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      processes_[rank].started = true;
+      processes_[rank].heard = node_.now();
+      start.endpoints.push_back(*processes_[rank].endpoint);
+      fabric_.set_peer(static_cast<Rank>(rank), *processes_[rank].endpoint);
     }
     tell_all(Control::kStart, encode(start));
     introduced_ = true;
@@ -182,13 +183,13 @@ class Coordinator {
   }
 
   void handle(const Message& message) {
-    const bool known = message.from >= 0 && message.from < job_.cluster.workers;
-    if (!known || !understand(workers_[static_cast<std::size_t>(message.from)], message)) {
+    const bool known = message.from >= 0 && message.from < std::ssize(processes_);
+    if (!known || !understand(processes_[static_cast<std::size_t>(message.from)], message)) {
       suspect(message.from, "sent a message that makes no sense", false);
     }
   }
 
-  bool understand(WorkerState& worker, const Message& message) {
+  bool understand(ProcessState& worker, const Message& message) {
     worker.heard = node_.now();
     switch (kind_of(message)) {
       case Control::kJoin:
@@ -249,7 +250,7 @@ class Coordinator {
 
   void judge_last_snapshot() {
     if (last_snapshot_) {
-      for (const WorkerState& worker : workers_) {
+      for (const ProcessState& worker : processes_) {
         last_snapshot_->note.loss.add(worker.done->loss);
       }
       judge(std::move(*last_snapshot_));
@@ -276,8 +277,8 @@ class Coordinator {
     if (leaving_) {
       return;
     }
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      const WorkerState& worker = workers_[rank];
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      const ProcessState& worker = processes_[rank];
       const Seconds patience = worker.started ? job_.cluster.heartbeat : kJoinDeadline;
       if (node_.now() - worker.heard > patience) {
         suspect(static_cast<Rank>(rank), fmt::format("gave no sign of life for {:g} s", patience),
@@ -310,9 +311,9 @@ class Coordinator {
       return;
     }
     const auto quotas = quotas_at(job_.cluster, node_.now() - *began_, cores_here());
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      if (workers_[rank].quota != quotas[rank]) {
-        workers_[rank].quota = quotas[rank];
+    for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
+      if (processes_[rank].quota != quotas[rank]) {
+        processes_[rank].quota = quotas[rank];
         expect(launch_.quotas->set(static_cast<Rank>(rank), quotas[rank]));
       }
     }
@@ -335,9 +336,12 @@ class Coordinator {
     if (cause_ && (cause_->consequence <= consequence)) {
       return;
     }
-    const pid_t pid =
-        rank >= 0 && rank < job_.cluster.workers ? workers_[static_cast<std::size_t>(rank)].pid : 0;
-    cause_ = {fmt::format("worker {} (pid {}) {}", rank, pid, what), node_.now(), consequence};
+    const bool known = rank >= 0 && rank < std::ssize(processes_);
+    const pid_t pid = known ? processes_[static_cast<std::size_t>(rank)].pid : 0;
+    const int server = rank - job_.cluster.workers;
+    const std::string name =
+        server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
+    cause_ = {fmt::format("{} (pid {}) {}", name, pid, what), node_.now(), consequence};
   }
 
   void throw_root_cause() {
@@ -346,13 +350,17 @@ class Coordinator {
     }
   }
 
+  bool is_worker(std::size_t rank) const {
+    return rank < static_cast<std::size_t>(job_.cluster.workers);
+  }
+
   template <class Predicate>
   bool all(Predicate predicate) const {
-    return std::all_of(workers_.begin(), workers_.end(), predicate);
+    return std::all_of(processes_.begin(), processes_.end(), predicate);
   }
 
   void tell_all(Control kind, const Payload& payload = {}) {
-    for (Rank rank = 0; rank < job_.cluster.workers; ++rank) {
+    for (Rank rank = 0; rank < std::ssize(processes_); ++rank) {
       node_.send(rank, Channel::kControl, header_of(kind), payload);
     }
   }
@@ -362,8 +370,12 @@ class Coordinator {
     outcome.model = std::move(model_);
     outcome.service = service_;
     outcome.stopped = stopped_;
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      const DoneInfo& done = *workers_[rank].done;
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      const DoneInfo& done = *processes_[rank].done;
+      if (!is_worker(rank)) {
+        outcome.servers.push_back({static_cast<Rank>(rank), done.bytes_sent});
+        continue;
+      }
       WorkerSummary worker = summary_of(static_cast<Rank>(rank), done.result, done.bytes_sent);
       if (done.paced_steps > 0) {
         worker.pace_missed =
@@ -390,7 +402,7 @@ class Coordinator {
   RunMonitor& monitor_;
   const LaunchOptions& launch_;
   const std::string token_;
-  std::vector<WorkerState> workers_;
+  std::vector<ProcessState> processes_;
   Driver driver_;
   RealNode node_;
   TcpFabric fabric_;

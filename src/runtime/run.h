@@ -40,6 +40,7 @@ struct RunOutcome {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::vector<WorkerSummary> workers;
+  std::vector<ServerSummary> servers;
   AllocationSummary allocation;
   ServiceResult service;
   Snapshot model;

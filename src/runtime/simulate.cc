@@ -19,7 +19,7 @@ class Simulation {
         monitor_(monitor),
         judge_(task, job),
         ledger_options_(ledger_options(job, task.training_samples())),
-        cluster_(job.cluster) {
+        cluster_(job.cluster, job.servers()) {
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
     }
@@ -31,6 +31,9 @@ class Simulation {
     });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
+    }
+    for (int server = 0; server < job_.servers(); ++server) {
+      cluster_.start(job_.cluster.workers + server, [&](Node& node) { hold(node, job_); });
     }
     cluster_.poll([&] { return monitor_.abandon_requested(); });
     try {
@@ -106,6 +109,10 @@ class Simulation {
       outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));
       outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
       outcome.samples = std::max(outcome.samples, worker->last.samples);
+    }
+    for (int server = 0; server < job_.servers(); ++server) {
+      const Rank rank = job_.cluster.workers + server;
+      outcome.servers.push_back({rank, static_cast<std::int64_t>(cluster_.bytes_sent(rank))});
     }
     wait_for_the_last(outcome);
     Worker& first = *workers_.front();

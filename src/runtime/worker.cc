@@ -91,29 +91,25 @@ class Worker final : public FabricSink, public Observer {
       return fail("the coordinator's start message is damaged");
     }
     Heartbeat heartbeat(fabric_, options_.rank, start->heartbeat);
-    auto loaded = load(start->job);
+    const auto loaded = load(start->job, options_.rank);
     if (!loaded) {
       return tl::unexpected(loaded.error());
     }
-    return train_job(*loaded, start->workers);
+    for (std::size_t rank = 0; rank < start->endpoints.size(); ++rank) {
+      fabric_.set_peer(static_cast<Rank>(rank), start->endpoints[rank]);
+    }
+    node_.set_size(loaded->job.cluster.workers);
+    return loaded->task ? train_job(loaded->job, *loaded->task) : hold_parameters(loaded->job);
   }
 
-  Status train_job(const LoadedJob& loaded, const std::vector<Endpoint>& workers) {
-    const Job& job = loaded.job;
-    for (std::size_t rank = 0; rank < workers.size(); ++rank) {
-      fabric_.set_peer(static_cast<Rank>(rank), workers[rank]);
-    }
-    node_.set_size(job.cluster.workers);
+  Status train_job(const Job& job, Task& task) {
     node_.set_paced(!job.cluster.has_quotas());
-    auto replica = loaded.task->make_replica();
-    const Part part{job, loaded.task->training_samples(), *replica, *this,
+    auto replica = task.make_replica();
+    const Part part{job, task.training_samples(), *replica, *this,
                     [this] { return stop_requested_.load(); }};
-    tell(Control::kReady);
-    const auto go = await(Control::kGo).payload.record<GoInfo>();
-    if (!go) {
-      return fail("the coordinator's go message is damaged");
+    if (Status status = await_go(); !status) {
+      return status;
     }
-    node_.restart_clock(Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns)));
     DoneInfo done;
     node_.run([&](Node& node) { done.result = train(node, part); });
 
@@ -129,6 +125,29 @@ class Worker final : public FabricSink, public Observer {
     }
     tell(Control::kDone, encode(done));
     await(Control::kLeave);
+    return {};
+  }
+
+  // A server's part.
+  Status hold_parameters(const Job& job) {
+    if (Status status = await_go(); !status) {
+      return status;
+    }
+    node_.run([&](Node& node) { hold(node, job); });
+    DoneInfo done;
+    done.bytes_sent = fabric_.bytes_sent();
+    tell(Control::kDone, encode(done));
+    await(Control::kLeave);
+    return {};
+  }
+
+  Status await_go() {
+    tell(Control::kReady);
+    const auto go = await(Control::kGo).payload.record<GoInfo>();
+    if (!go) {
+      return fail("the coordinator's go message is damaged");
+    }
+    node_.restart_clock(Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns)));
     return {};
   }
 

@@ -78,16 +78,28 @@ std::string name_of(Rank rank) {
   return rank == kAnyRank ? "anyone" : fmt::format("rank {}", rank);
 }
 
+// One for every worker, then one for every server.
+std::vector<double> bandwidths(const ClusterSpec& spec, int servers) {
+  std::vector<double> all = spec.bandwidth;
+  if (!all.empty()) {
+    const double fastest = std::ranges::max(all);
+    all.insert(all.end(), static_cast<std::size_t>(servers),
+               spec.server_bandwidth.value_or(fastest));
+  }
+  return all;
+}
+
 }  // namespace
 
 class SimCluster::Impl final : private Scheduler::Owner {
  public:
-  explicit Impl(const ClusterSpec& spec)
+  Impl(const ClusterSpec& spec, int servers)
       : workers_(spec.workers),
-        network_(spec.workers, spec.latency, spec.bandwidth),
+        ranks_(spec.workers + servers),
+        network_(ranks_, spec.latency, bandwidths(spec, servers)),
         scheduler_(*this) {
-    hosts_.reserve(static_cast<std::size_t>(workers_) + 1);
-    for (Rank rank = kCoordinator; rank < workers_; ++rank) {
+    hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
+    for (Rank rank = kCoordinator; rank < ranks_; ++rank) {
       hosts_.emplace_back(*this, rank);
     }
   }
@@ -159,8 +171,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   };
 
   Host& host(Rank rank) {
-    MOTLEY_CHECK(rank >= kCoordinator && rank < workers_, "no rank {} among {} workers", rank,
-                 workers_);
+    MOTLEY_CHECK(rank >= kCoordinator && rank < ranks_, "no rank {} among {}", rank, ranks_);
     return hosts_[static_cast<std::size_t>(rank - kCoordinator)];
   }
 
@@ -180,6 +191,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   static std::string describe_wait(const Host& home, const HostActivity& activity);
 
   const int workers_;
+  const int ranks_;  // with the servers
   Network network_;
   Scheduler scheduler_;
   std::vector<Host> hosts_;             // the coordinator first
@@ -428,7 +440,8 @@ void SimCluster::Impl::SimNode::wait_for(Seconds duration) {
   home.throw_if_over();
 }
 
-SimCluster::SimCluster(const ClusterSpec& spec) : impl_(std::make_unique<Impl>(spec)) {}
+SimCluster::SimCluster(const ClusterSpec& spec, int servers)
+    : impl_(std::make_unique<Impl>(spec, servers)) {}
 SimCluster::~SimCluster() = default;
 
 void SimCluster::start(Rank rank, std::function<void(Node&)> body) {

@@ -41,12 +41,13 @@ class Deadlock : public std::runtime_error {
 
 class SimCluster {
  public:
-  // Uses workers, latency and bandwidth of the spec; no bandwidth at all means unlimited. Speeds
-  // and slowdowns are the CostModel's, which tells Node::busy() how long to take.
-  explicit SimCluster(const ClusterSpec& spec);
+  // Uses workers, latency and bandwidths of the spec; no bandwidth at all means unlimited. Speeds
+  // and slowdowns are the CostModel's, which tells Node::busy() how long to take. Servers have the
+  // ranks behind the workers'.
+  explicit SimCluster(const ClusterSpec& spec, int servers = 0);
   ~SimCluster();
 
-  // `body` becomes an activity of `rank` (a worker or kCoordinator) when run() is called, or at
+  // `body` becomes an activity of `rank` (a worker, a server or kCoordinator) when run() is called, or at
   // once when it is under way. Bodies begin in the order in which they were started.
   void start(Rank rank, std::function<void(Node&)> body);
 

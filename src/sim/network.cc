@@ -6,13 +6,13 @@
 
 namespace motley {
 
-Network::Network(int workers, Seconds latency, const std::vector<double>& bandwidth)
-    : latency_(latency), hosts_(static_cast<std::size_t>(workers) + 1) {
+Network::Network(int ranks, Seconds latency, const std::vector<double>& bandwidth)
+    : latency_(latency), hosts_(static_cast<std::size_t>(ranks) + 1) {
   MOTLEY_CHECK(latency >= 0, "a latency of {} s", latency);
-  MOTLEY_CHECK(bandwidth.empty() || bandwidth.size() == static_cast<std::size_t>(workers),
-               "{} bandwidths for {} workers", bandwidth.size(), workers);
+  MOTLEY_CHECK(bandwidth.empty() || bandwidth.size() == static_cast<std::size_t>(ranks),
+               "{} bandwidths for {} ranks", bandwidth.size(), ranks);
   for (std::size_t i = 0; i < bandwidth.size(); ++i) {
-    MOTLEY_CHECK(bandwidth[i] > 0, "worker {} has a bandwidth of {}", i, bandwidth[i]);
+    MOTLEY_CHECK(bandwidth[i] > 0, "rank {} has a bandwidth of {}", i, bandwidth[i]);
     host(static_cast<Rank>(i)).per_byte = 1.0 / bandwidth[i];
   }
 }

@@ -35,8 +35,8 @@ class Network {
     Seconds tail = 0;  // its last byte does, if that is free
   };
 
-  // Bytes per second of every worker's links; none given means unlimited.
-  Network(int workers, Seconds latency, const std::vector<double>& bandwidth);
+  // Bytes per second of every rank's links; none given means unlimited.
+  Network(int ranks, Seconds latency, const std::vector<double>& bandwidth);
 
   Crossing depart(Rank from, std::size_t bytes, Seconds now);
   // To be called in order of crossing.head.

@@ -159,12 +159,24 @@ Block Collective::chunk(Block block, int index) const {
   return block.part(begin, end - begin);
 }
 
-Seconds average_all(Node& node, Replica& replica) {
+namespace {
+
+Seconds average(Node& node, std::initializer_list<Block> blocks) {
   Collective collective(node, Channel::kClosing, all_ranks(node.size()));
-  const float weight = 1.0F / static_cast<float>(node.size());
-  collective.sum(replica.parameters(), weight);
-  collective.sum(replica.buffers(), weight);
+  for (const Block& block : blocks) {
+    collective.sum(block, 1.0F / static_cast<float>(node.size()));
+  }
   return collective.waited();
+}
+
+}  // namespace
+
+Seconds average_all(Node& node, Replica& replica) {
+  return average(node, {replica.parameters(), replica.buffers()});
+}
+
+Seconds average_buffers(Node& node, Replica& replica) {
+  return average(node, {replica.buffers()});
 }
 
 }  // namespace motley

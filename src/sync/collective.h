@@ -63,5 +63,7 @@ class Collective {
 // Every worker's model, with its buffers, becomes the mean of all; the end of a run whose workers
 // have models of their own. Returns how long this worker waited for others.
 Seconds average_all(Node& node, Replica& replica);
+// The buffers alone, where the model is one already.
+Seconds average_buffers(Node& node, Replica& replica);
 
 }  // namespace motley

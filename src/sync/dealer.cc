@@ -2,8 +2,9 @@
 
 namespace motley {
 
-Dealer::Dealer(const ServiceContext& context)
+Dealer::Dealer(const ServiceContext& context, Judged judged)
     : workers_(context.node.size()),
+      judged_(judged),
       samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
       stop_requested_(context.stop_requested),
       dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count) {}
@@ -20,6 +21,9 @@ std::int64_t Dealer::evaluation_for(Rank worker) {
   if (every > 0 && used_ / every > evaluated_ / every && to_ask_.empty()) {
     evaluated_ = used_;
     ++evaluation_;
+    if (judged_ == Judged::kAnyone) {
+      return evaluation_;
+    }
     for (Rank rank = 0; rank < workers_; ++rank) {
       to_ask_.insert(rank);
     }

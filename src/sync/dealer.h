@@ -8,13 +8,14 @@
 
 #include "allocate/dispenser.h"
 #include "sync/service.h"
+#include "sync/supply.h"
 
 namespace motley {
 
 class Dealer {
  public:
   // The first step is with the workers already: each rank works out its own share of it.
-  explicit Dealer(const ServiceContext& context);
+  explicit Dealer(const ServiceContext& context, Judged judged = Judged::kMean);
 
   // The next `want` samples of the run, fewer at its end. count = 0: there are no more.
   StepSamples next(std::int64_t want);
@@ -25,13 +26,14 @@ class Dealer {
 
   // The number of the evaluation that this worker's model is to be a part of as it is now; 0: none.
   //
-  // What is judged every `eval_every` steps of samples is the mean of all models, which is what the
-  // run would leave if it ended there. Each worker is asked once; only when all were asked the next
-  // evaluation may begin.
+  // What is judged every `eval_every` steps of samples is what the run would leave if it ended
+  // there: mostly the mean of all models. Each worker is asked once then; only when all were asked
+  // the next evaluation may begin.
   std::int64_t evaluation_for(Rank worker);
 
  private:
   const int workers_;
+  const Judged judged_;
   const std::int64_t samples_per_evaluation_;  // 0: none but the last
   const std::function<bool()> stop_requested_;
   Dispenser dispenser_;

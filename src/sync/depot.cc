@@ -19,10 +19,11 @@ void expect(bool is_sound, Rank rank) {
 
 }  // namespace
 
-Depot::Depot(const ServiceContext& context, GapMeter gaps)
+Depot::Depot(const ServiceContext& context, GapMeter gaps, Judged judged, DepotListener* listener)
     : context_(context),
-      dealer_(context),
+      dealer_(context, judged),
       gaps_(std::move(gaps)),
+      listener_(listener),
       workers_(static_cast<std::size_t>(context.node.size())),
       counts_(workers_.size()) {}
 
@@ -35,6 +36,8 @@ void Depot::run() {
     expect(!worker.left, rank);
     if (message.header.tag == static_cast<std::int64_t>(SupplyKind::kFarewell)) {
       on_farewell(rank, worker, message);
+    } else if (message.header.tag == static_cast<std::int64_t>(SupplyKind::kNote)) {
+      expect(listener_ && listener_->on_note(rank, message.payload), rank);
     } else {
       const auto request = message.payload.record<SupplyRequest>();
       expect(request.has_value(), rank);
@@ -48,14 +51,18 @@ void Depot::on_request(Rank rank, Worker& worker, const SupplyRequest& request) 
   expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
   gaps_.begins(rank, request.iteration, request.at);
   worker.iteration = request.iteration;
-  dealer_.computed(std::exchange(worker.samples, request.samples));
+  const std::int64_t before = std::exchange(worker.samples, request.samples);
+  dealer_.computed(before);
 
   Ticket ticket;
   ticket.next = dealer_.next(request.want);
   const bool is_last = ticket.next.count == 0;
   ticket.used = is_last ? dealer_.dealt() : dealer_.used();
-  ticket.evaluation = is_last ? 0 : dealer_.evaluation_for(rank);
+  ticket.evaluation = is_last || !request.fit ? 0 : dealer_.evaluation_for(rank);
   context_.node.send(rank, Channel::kSupply, {}, Payload::of_record(ticket));
+  if (listener_) {
+    listener_->on_request(rank, request, before);
+  }
 }
 
 void Depot::on_farewell(Rank rank, Worker& worker, const Message& message) {
@@ -66,6 +73,9 @@ void Depot::on_farewell(Rank rank, Worker& worker, const Message& message) {
   ByteReader bytes(message.payload.bytes());
   counts_[static_cast<std::size_t>(rank)] = bytes.get_numbers<std::int64_t>();
   expect(bytes.complete(), rank);
+  if (listener_) {
+    listener_->on_leave(rank);
+  }
 }
 
 double Depot::mean_iterations() const {

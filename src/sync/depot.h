@@ -12,9 +12,23 @@
 
 namespace motley {
 
+// What a method's service does beside dealing out samples: it hears where the workers stand, and may
+// send them something on a channel of its own.
+class DepotListener {
+ public:
+  virtual ~DepotListener() = default;
+  // Every request, after it was answered; `loss_samples` is how many samples its loss_sum is of.
+  virtual void on_request(Rank rank, const SupplyRequest& request, std::int64_t loss_samples) = 0;
+  // What a worker has to say beside its requests. False: it makes no sense.
+  virtual bool on_note(Rank rank, const Payload& note) = 0;
+  // It has done its part.
+  virtual void on_leave(Rank rank) = 0;
+};
+
 class Depot {
  public:
-  Depot(const ServiceContext& context, GapMeter gaps);
+  Depot(const ServiceContext& context, GapMeter gaps, Judged judged = Judged::kMean,
+        DepotListener* listener = nullptr);
 
   // Until all workers have left.
   void run();
@@ -38,6 +52,7 @@ class Depot {
   const ServiceContext context_;
   Dealer dealer_;
   GapMeter gaps_;
+  DepotListener* const listener_;  // may be none
   std::vector<Worker> workers_;
   std::vector<std::vector<std::int64_t>> counts_;  // by worker
 };

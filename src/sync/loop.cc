@@ -47,6 +47,8 @@ WorkerResult train(Node& node, const Part& part) {
   return result;
 }
 
+void hold(Node& node, const Job& job) { find_strategy(job.strategy.sync)->hold(node, job); }
+
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested) {
   const Serve serve = find_strategy(job.strategy.sync)->serve;

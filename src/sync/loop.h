@@ -52,6 +52,9 @@ struct Part {
 // Returns when the run is over for this worker.
 WorkerResult train(Node& node, const Part& part);
 
+// A server's part in a job whose method has servers. Returns when the run is over for all workers.
+void hold(Node& node, const Job& job);
+
 // The coordinator's side of the job's method. Returns when the run is over for all workers; at once
 // when the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,

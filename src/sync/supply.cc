@@ -7,19 +7,26 @@
 namespace motley {
 
 // The first step is dealt out as every rank can work out for itself.
-Supply::Supply(const StrategyContext& context) : context_(context) {
+Supply::Supply(const StrategyContext& context, Judged judged)
+    : context_(context), parts_(judged == Judged::kMean ? context.node.size() : 1) {
   const StepSamples first = context.ledger.step_after(0);
   const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
   samples_ = share_of(first, shares, context.node.rank());
 }
 
-Work Supply::begin(std::int64_t iteration) {
+Work Supply::begin(std::int64_t iteration, const Standing& standing) {
   iteration_ = iteration;
   context_.allocator.take_effect();  // what was decided before this iteration was asked for
   // With fewer samples than workers some have no share of a common step; here they take one.
   const std::size_t want = std::max<std::size_t>(context_.allocator.next_share(), 1);
-  const SupplyRequest request{iteration, samples_.count, static_cast<std::int64_t>(want),
-                              context_.node.now()};
+  const SupplyRequest request{.iteration = iteration,
+                              .samples = samples_.count,
+                              .want = static_cast<std::int64_t>(want),
+                              .at = context_.node.now(),
+                              .loss_sum = loss_sum_,
+                              .commits = standing.commits,
+                              .commit_seconds = standing.commit_seconds,
+                              .fit = standing.fit};
   context_.node.send(kCoordinator, Channel::kSupply,
                      {static_cast<std::int64_t>(SupplyKind::kRequest)},
                      Payload::of_record(request));
@@ -40,16 +47,22 @@ Progress Supply::finish(const Computed& computed) {
     throw Interrupted(kCoordinator, "the coordinator's answer is damaged");
   }
   samples_ = ticket->next;
+  loss_sum_ = computed.loss_sum;
   Progress progress;
   progress.samples = ticket->used;
   if (ticket->evaluation > 0) {
-    progress.evaluate = Evaluate{ticket->evaluation, context_.node.size()};
+    progress.evaluate = Evaluate{ticket->evaluation, parts_};
   }
   if (!context_.replica.gradient().phantom()) {
     progress.loss_sum = computed.loss_sum;
     progress.loss_samples = static_cast<std::int64_t>(computed.samples);
   }
   return progress;
+}
+
+void Supply::note(Payload payload) {
+  context_.node.send(kCoordinator, Channel::kSupply, {static_cast<std::int64_t>(SupplyKind::kNote)},
+                     std::move(payload));
 }
 
 void Supply::leave(std::span<const std::int64_t> counts) {

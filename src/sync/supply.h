@@ -22,7 +22,18 @@
 namespace motley {
 
 // What a worker says, in the tag of a header.
-enum class SupplyKind : std::int64_t { kRequest, kFarewell };
+enum class SupplyKind : std::int64_t { kRequest, kNote, kFarewell };
+
+// What is evaluated: the mean of all workers' models, or the one of whoever is ready first, where
+// it is the same whose it is.
+enum class Judged { kMean, kAnyone };
+
+// Where a worker stands when it begins an iteration.
+struct Standing {
+  std::int64_t commits = 0;    // that it has made, where a method has such
+  Seconds commit_seconds = 0;  // that the last of them took
+  bool fit = true;           // its model after this iteration is one to be judged
+};
 
 // A worker begins an iteration.
 struct SupplyRequest {
@@ -30,6 +41,10 @@ struct SupplyRequest {
   std::int64_t samples = 0;  // that it takes
   std::int64_t want = 0;     // for the next one
   Seconds at = 0;            // by the worker's clock
+  double loss_sum = 0;       // of the samples of the iteration before
+  std::int64_t commits = 0;
+  Seconds commit_seconds = 0;
+  std::int64_t fit = 1;
 };
 
 // A worker has done its part. What it counted follows in the payload.
@@ -53,14 +68,16 @@ struct Ticket {
 // A worker's side.
 class Supply {
  public:
-  explicit Supply(const StrategyContext& context);
+  explicit Supply(const StrategyContext& context, Judged judged = Judged::kMean);
 
   // An iteration begins: what it computes.
-  Work begin(std::int64_t iteration);
+  Work begin(std::int64_t iteration, const Standing& standing = {});
   // It was computed and the model renewed. May wait for the coordinator's answer.
   Progress finish(const Computed& computed);
   // Whether there is another one.
   bool goes_on() const { return samples_.count > 0; }
+  // To the method's service (DepotListener), beside requests.
+  void note(Payload payload);
   // This worker has done its part; `counts` is what its method's service wants to know of it.
   void leave(std::span<const std::int64_t> counts);
 
@@ -69,8 +86,10 @@ class Supply {
 
  private:
   StrategyContext context_;
+  const int parts_;      // of a model that is evaluated
   StepSamples samples_;  // of the iteration under way, or to come
   std::int64_t iteration_ = 0;
+  double loss_sum_ = 0;  // of the last one
   Seconds waited_ = 0;
 };
 

@@ -1,0 +1,192 @@
+#include "sync/parameter_server/adsp.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sync/depot.h"
+#include "sync/parameter_server/commit_rate.h"
+#include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/global_loss.h"
+
+namespace motley {
+namespace {
+
+// A check period of one worker, from the coordinator.
+struct Period {
+  Seconds gamma = 0;
+  std::int64_t commits = 0;  // dC_i
+};
+
+class AdspWorker final : public Committer {
+ public:
+  using Committer::Committer;
+
+ private:
+  // Until the first period is known it trains on without commits.
+  bool commits_after_this() override {
+    while (const auto message = node().receive_until({Channel::kPlan, kCoordinator}, node().now())) {
+      const auto period = message->payload.record<Period>();
+      if (!period) {
+        throw Interrupted(kCoordinator, "the coordinator's period is damaged");
+      }
+      timer_.begin_period(node().now(), period->gamma, period->commits);
+    }
+    return timer_.due(node().now() + iteration_seconds());
+  }
+
+  CommitHeader next_commit() override { return {.weight = equal_weight()}; }
+
+  void committed(const ServerClient::Reply& reply) override {
+    timer_.committed(node().now(), reply.seconds);
+  }
+
+  CommitTimer timer_;
+};
+
+// Conducts the search while the Depot deals out samples. Time is looked at with every request, of
+// which there is one for each iteration of each worker.
+class AdspService final : public DepotListener {
+ public:
+  explicit AdspService(const ServiceContext& context)
+      : context_(context),
+        spec_(context.job.strategy.adsp),
+        loss_(kLossMemory * context.ledger.batch),
+        search_({spec_.commits, spec_.loss_target}),
+        workers_(static_cast<std::size_t>(context.node.size())) {}
+
+  ServiceResult run() {
+    Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
+    depot.run();
+    const CommitCounts counts = CommitCounts::of(depot.counts());
+    ServiceResult result;
+    result.max_iteration_gap = depot.gaps().largest();
+    result.figures = {{"period", figure_of(gamma_)},
+                      {"commits_per_period", commits_tried_},
+                      {"largest_difference", largest_difference_},
+                      {"commits", counts.commits},
+                      {"mean_staleness", counts.mean_staleness()},
+                      {"staleness", counts.staleness},
+                      {"reason", search_.reason()}};
+    return result;
+  }
+
+ private:
+  static constexpr std::int64_t kLossMemory = 4;        // batches
+  static constexpr std::int64_t kPeriodIterations = 32;  // of the slowest worker
+
+  struct Worker {
+    std::optional<Seconds> heard;      // when its last iteration began, by its clock
+    std::optional<Seconds> iteration;  // how long the last one took, with what followed it
+    Seconds commit = 0;                // what its last commit took
+    std::int64_t commits = 0;
+    std::int64_t commits_before = 0;  // at the beginning of the period
+    bool left = false;
+  };
+
+  void on_request(Rank rank, const SupplyRequest& request, std::int64_t loss_samples) override {
+    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    if (worker.heard && request.commits == worker.commits) {
+      worker.iteration = request.at - *worker.heard;
+    }
+    worker.heard = request.at;
+    worker.commit = request.commit_seconds;
+    worker.commits = request.commits;
+    loss_.report(request.loss_sum, loss_samples);
+    used_ += loss_samples;
+    look_at_clock(context_.node.now());
+  }
+
+  bool on_note(Rank, const Payload&) override { return false; }
+  void on_leave(Rank rank) override { workers_[static_cast<std::size_t>(rank)].left = true; }
+
+  void look_at_clock(Seconds now) {
+    if (!gamma_) {
+      begin_when_all_are_known(now);
+      return;
+    }
+    if (!middle_ && now >= start_.t + *gamma_ / 2) {
+      middle_ = LossSample{now, loss_.mean()};
+    }
+    if (now >= start_.t + *gamma_) {
+      end_period(now);
+      begin_period(now);
+    }
+  }
+
+  void begin_when_all_are_known(Seconds now) {
+    Seconds slowest = 0;
+    for (const Worker& worker : workers_) {
+      if (!worker.iteration && !worker.left) {
+        return;
+      }
+      slowest = std::max(slowest, worker.iteration.value_or(0));
+    }
+    gamma_ = spec_.period.value_or(kPeriodIterations * std::max(slowest, 1e-6));
+    begin_period(now);
+  }
+
+  void begin_period(Seconds now) {
+    search_.set_most(most_commits());
+    const std::int64_t commits = spec_.search ? search_.commits() : spec_.commits;
+    commits_tried_.push_back(commits);
+    target_total_ += commits;
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      Worker& worker = workers_[rank];
+      worker.commits_before = worker.commits;
+      const Period period{*gamma_, commits_for(target_total_, worker.commits)};
+      context_.node.send(static_cast<Rank>(rank), Channel::kPlan, {}, Payload::of_record(period));
+    }
+    start_ = {now, loss_.mean()};
+    middle_.reset();
+  }
+
+  void end_period(Seconds now) {
+    const auto [fewest, most] = std::ranges::minmax(
+        workers_, {}, [](const Worker& worker) { return worker.commits - worker.commits_before; });
+    largest_difference_ =
+        std::max(largest_difference_, (most.commits - most.commits_before) -
+                                          (fewest.commits - fewest.commits_before));
+    search_.period_over({start_, middle_.value_or(start_), LossSample{now, loss_.mean()}});
+    const std::int64_t epoch = used_ / context_.ledger.dataset;
+    if (epoch > epoch_) {
+      epoch_ = epoch;
+      search_.restart("an epoch has begun");
+    }
+  }
+
+  // That every worker can make in a period, each behind an iteration.
+  std::int64_t most_commits() const {
+    double most = 1e9;
+    for (const Worker& worker : workers_) {
+      if (!worker.left && worker.iteration) {
+        most = std::min(most, *gamma_ / std::max(*worker.iteration + worker.commit, 1e-9));
+      }
+    }
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(most));
+  }
+
+  const ServiceContext context_;
+  const AdspSpec spec_;
+  GlobalLoss loss_;
+  CommitSearch search_;
+  std::vector<Worker> workers_;
+  std::optional<Seconds> gamma_;
+  LossSample start_;                  // of the period
+  std::optional<LossSample> middle_;  // of it, once it has come
+  std::int64_t target_total_ = 0;     // C_target
+  std::int64_t used_ = 0;             // samples
+  std::int64_t epoch_ = 0;
+  std::vector<std::int64_t> commits_tried_;  // by period
+  std::int64_t largest_difference_ = 0;      // of commits in a period, between two workers
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_adsp(const StrategyContext& context) {
+  return std::make_unique<AdspWorker>(context);
+}
+
+ServiceResult serve_adsp(const ServiceContext& context) { return AdspService(context).run(); }
+
+}  // namespace motley

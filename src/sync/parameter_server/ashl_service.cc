@@ -1,0 +1,163 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "sync/depot.h"
+#include "sync/parameter_server/ashl.h"
+#include "sync/parameter_server/ashl_messages.h"
+#include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/stage.h"
+
+namespace motley {
+namespace {
+
+bool is_sound(const WorkerProfile& profile) {
+  return std::ranges::all_of(
+      std::initializer_list<Seconds>{profile.iteration, profile.push, profile.pull,
+                                     profile.compress},
+      [](Seconds time) { return std::isfinite(time) && time >= 0; });
+}
+
+PlanOptions plan_options_of(const StrategySpec& strategy) {
+  const AshlSpec& spec = strategy.ashl;
+  return {.h_preset_ahl = spec.h_preset_ahl,
+          .h_preset_shl = spec.h_preset_shl,
+          .r_preset = spec.r_preset,
+          .compressed = strategy.codec == "topk",
+          .joint = spec.joint};
+}
+
+RoundOrder order_of(const StagePlan& stage, std::size_t rank) {
+  return {stage.rounds.iterations[rank], stage.ratios[rank], stage.round_time[rank]};
+}
+
+// Keeps the plan and the stage, while the Depot deals out samples.
+class AshlService final : public DepotListener {
+ public:
+  explicit AshlService(const ServiceContext& context)
+      : context_(context),
+        options_(plan_options_of(context.job.strategy)),
+        stage_({.loss_preset = context.job.strategy.ashl.loss_preset,
+                .fraction = kFractionOfFirstLoss,
+                .memory_samples = kLossMemory * context.ledger.batch}),
+        profiles_(static_cast<std::size_t>(context.node.size())),
+        left_(profiles_.size(), false) {}
+
+  ServiceResult run() {
+    Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
+    depot.run();
+    ServiceResult result;
+    result.max_iteration_gap = depot.gaps().largest();
+    result.figures = figures(CommitCounts::of(depot.counts()));
+    return result;
+  }
+
+ private:
+  static constexpr double kFractionOfFirstLoss = 0.25;
+  static constexpr std::int64_t kLossMemory = 8;  // batches
+
+  void on_request(Rank, const SupplyRequest& request, std::int64_t loss_samples) override {
+    const bool was_fine = stage_.fine();
+    stage_.report(request.loss_sum, loss_samples);
+    if (plan_ && stage_.fine() && !was_fine) {
+      switched_ = context_.node.now();
+      give_orders();
+    }
+  }
+
+  bool on_note(Rank rank, const Payload& note) override {
+    const auto news = note.record<ProfileNote>();
+    if (!news || !is_sound(news->profile)) {
+      return false;
+    }
+    profiles_[static_cast<std::size_t>(rank)] = news->profile;
+    plan_when_all_are_known();
+    return true;
+  }
+
+  void on_leave(Rank rank) override {
+    left_[static_cast<std::size_t>(rank)] = true;
+    if (!plan_) {
+      plan_when_all_are_known();  // who waits for the plan waits for this one no longer
+    }
+  }
+
+  // Who has left before it was measured needs no orders.
+  void plan_when_all_are_known() {
+    std::optional<WorkerProfile> any;
+    for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
+      if (!profiles_[rank] && !left_[rank]) {
+        return;
+      }
+      any = profiles_[rank] ? profiles_[rank] : any;
+    }
+    if (!any) {
+      return;
+    }
+    std::vector<WorkerProfile> known;
+    for (const auto& profile : profiles_) {
+      known.push_back(profile.value_or(*any));
+    }
+    if (!plan_ && stage_.reached()) {
+      stage_.skip_coarse();
+      switched_ = context_.node.now();
+    }
+    plan_ = plan_stages(known, options_);
+    ++plans_;
+    give_orders();
+  }
+
+  // A worker's eta_i stays that of the coarse stage: its share of the data is the same in both.
+  void give_orders() {
+    for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
+      const Order order{order_of(plan_->ahl, rank), order_of(plan_->shl, rank),
+                        plan_->ahl.rounds.shares[rank], stage_.fine()};
+      context_.node.send(static_cast<Rank>(rank), Channel::kPlan, {}, Payload::of_record(order));
+    }
+  }
+
+  Figures figures(const CommitCounts& counts) const {
+    Figures figures;
+    const auto profile = [&](const char* name, Seconds WorkerProfile::*time) {
+      std::vector<double> times;
+      for (const auto& known : profiles_) {
+        times.push_back(known ? (*known).*time : 0);
+      }
+      figures.push_back({name, std::move(times)});
+    };
+    profile("profile_iteration", &WorkerProfile::iteration);
+    profile("profile_push", &WorkerProfile::push);
+    profile("profile_pull", &WorkerProfile::pull);
+    profile("profile_compress", &WorkerProfile::compress);
+    if (plan_) {
+      figures.push_back({"shares", plan_->ahl.rounds.shares});
+      figures.push_back({"ahl_iterations", plan_->ahl.rounds.iterations});
+      figures.push_back({"ahl_ratios", plan_->ahl.ratios});
+      figures.push_back({"shl_iterations", plan_->shl.rounds.iterations});
+      figures.push_back({"shl_ratios", plan_->shl.ratios});
+      figures.push_back({"plan", plan_->reason});
+    }
+    figures.push_back({"plans", plans_});
+    figures.push_back({"switch_seconds", figure_of(switched_)});
+    figures.push_back({"switch_reason", stage_.reason()});
+    figures.push_back({"commits", counts.commits});
+    figures.push_back({"mean_staleness", counts.mean_staleness()});
+    figures.push_back({"staleness", counts.staleness});
+    return figures;
+  }
+
+  const ServiceContext context_;
+  const PlanOptions options_;
+  StageSwitch stage_;
+  std::vector<std::optional<WorkerProfile>> profiles_;  // by worker, as last measured
+  std::vector<bool> left_;
+  std::optional<Plan> plan_;
+  std::int64_t plans_ = 0;
+  std::optional<Seconds> switched_;  // when the fine stage began
+};
+
+}  // namespace
+
+ServiceResult serve_ashl(const ServiceContext& context) { return AshlService(context).run(); }
+
+}  // namespace motley

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "codec/codec.h"
+#include "sync/parameter_server/ashl.h"
+#include "sync/parameter_server/ashl_messages.h"
+#include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/drift.h"
+
+namespace motley {
+namespace {
+
+Seconds middle(std::array<Seconds, 3> values) {
+  std::ranges::sort(values);
+  return values[1];
+}
+
+class AshlWorker final : public Committer {
+ public:
+  explicit AshlWorker(const StrategyContext& context)
+      : Committer(context),
+        spec_(context.job.strategy.ashl),
+        compresses_(context.job.strategy.codec == "topk"),
+        drift_(spec_.drift) {
+    client().set_ratio(1);
+  }
+
+ private:
+  static constexpr std::size_t kMeasured = 3;  // commits; what counts of them is the middle one
+
+  bool is_measuring() const { return measured_ < kMeasured; }
+  const RoundOrder& round() const { return order_->fine ? order_->shl : order_->ahl; }
+
+  // While it measures, every iteration is followed by a commit.
+  bool commits_after_this() override {
+    if (is_measuring()) {
+      return true;
+    }
+    hear();
+    return since_commit() + 1 >= round().iterations;
+  }
+
+  // Without a plan there is nothing to do: everybody measures at the same time, and who is through
+  // waits for the others, once. Later orders are taken when they are there.
+  void hear() {
+    const Seconds began = node().now();
+    const Match orders{Channel::kPlan, kCoordinator};
+    std::optional<Message> message =
+        order_ ? node().receive_until(orders, began) : node().receive(orders);
+    add_wait(node().now() - began);
+    for (; message; message = node().receive_until(orders, node().now())) {
+      order_ = message->payload.record<Order>();
+      if (!order_) {
+        throw Interrupted(kCoordinator, "the coordinator's plan is damaged");
+      }
+      drift_.restart();
+      round_began_.reset();  // the round under way is of neither plan
+    }
+    client().set_ratio(round().ratio);
+  }
+
+  CommitHeader next_commit() override {
+    CommitHeader commit;
+    commit.measured = is_measuring();
+    commit.weight = order_ ? spec_.eta * order_->share : equal_weight();
+    if (is_measuring() || order_->fine) {
+      commit.step = ++step_;
+    }
+    return commit;
+  }
+
+  void committed(const ServerClient::Reply& reply) override {
+    if (is_measuring()) {
+      iterations_[measured_] = iteration_seconds();
+      pushes_[measured_] = reply.push;
+      pulls_[measured_] = std::max(0.0, reply.seconds - reply.held - reply.push);
+      if (++measured_ == kMeasured) {
+        profile_ = {middle(iterations_), middle(pushes_), middle(pulls_), compress_seconds()};
+        supply().note(Payload::of_record(ProfileNote{profile_}));
+      }
+      return;
+    }
+    watch_round(reply);
+    round_began_ = node().now();
+  }
+
+  // What choosing the largest entries takes here, of numbers like those that will be pushed.
+  Seconds compress_seconds() {
+    if (!compresses_ || parameters().phantom()) {
+      return 0;
+    }
+    const CodecOptions options{CodecKind::kTopk, spec_.r_preset};
+    Encoder encoder(options, job().seed, 0);
+    const auto numbers = parameters().floats();
+    std::vector<std::byte> room(encoded_size(options, numbers.size()));
+    const Seconds began = node().now();
+    encoder.encode(numbers, room);
+    return node().now() - began;
+  }
+
+  // Looks at rounds that were of one plan from their beginning to their end.
+  void watch_round(const ServerClient::Reply& reply) {
+    if (!round_began_ || since_commit() != round().iterations) {
+      return;
+    }
+    const Seconds took = node().now() - *round_began_ - reply.held;
+    if (!drift_.round(round().seconds, took).drifted) {
+      return;
+    }
+    const Seconds exchange = reply.seconds - reply.held;
+    const Seconds planned = profile_.compress + profile_.push * round().ratio + profile_.pull;
+    const double factor = planned > 0 ? exchange / planned : 1;
+    profile_.iteration = (took - exchange) / static_cast<double>(since_commit());
+    profile_.push *= factor;
+    profile_.pull *= factor;
+    supply().note(Payload::of_record(ProfileNote{profile_}));
+  }
+
+  const AshlSpec spec_;
+  const bool compresses_;
+  DriftWatch drift_;
+  std::size_t measured_ = 0;  // commits
+  std::array<Seconds, kMeasured> iterations_{};
+  std::array<Seconds, kMeasured> pushes_{};
+  std::array<Seconds, kMeasured> pulls_{};
+  WorkerProfile profile_;
+  std::optional<Order> order_;  // none before the first
+  std::optional<Seconds> round_began_;
+  std::int64_t step_ = 0;  // commits under the staleness bound
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_ashl(const StrategyContext& context) {
+  return std::make_unique<AshlWorker>(context);
+}
+
+}  // namespace motley

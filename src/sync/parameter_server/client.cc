@@ -1,0 +1,117 @@
+#include "sync/parameter_server/client.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "sync/codec_options.h"
+
+namespace motley {
+namespace {
+
+constexpr std::uint64_t kStream = 0x5e770000;  // and the worker's rank
+
+}  // namespace
+
+ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain)
+    : node_(node), coded_(coded) {
+  const auto servers = static_cast<std::size_t>(job.servers());
+  const CodecOptions codec = codec_options_of(job);
+  for (std::size_t i = 0; i < servers; ++i) {
+    const std::size_t begin = coded * i / servers;
+    const std::size_t end = coded * (i + 1) / servers;
+    const auto stream = kStream + i * static_cast<std::uint64_t>(node.size()) +
+                        static_cast<std::uint64_t>(node.rank());
+    parts_.push_back({job.cluster.workers + static_cast<Rank>(i), begin, end - begin,
+                      i == 0 ? plain : 0, Encoder(codec, job.seed, stream)});
+  }
+}
+
+void ServerClient::begin(Block first, bool phantom) {
+  if (node_.rank() != kFirstWorker) {
+    return;
+  }
+  for (const Part& part : parts_) {
+    const BeginHeader header{static_cast<std::int64_t>(part.coded),
+                             static_cast<std::int64_t>(part.plain)};
+    Payload payload;
+    if (phantom) {
+      payload = Payload::phantom(std::max<std::size_t>(part.coded, 1) * sizeof(float));
+    } else if (first.size > 0) {
+      payload = Payload::borrow(first.part(part.begin, part.coded).floats());
+    }
+    node_.send(part.server, Channel::kServer, header.header(), std::move(payload));
+  }
+}
+
+Payload ServerClient::encode(Part& part, Block block) {
+  const CodecOptions& codec = part.encoder.options();
+  const Block numbers = block.part(part.begin, part.coded);
+  const std::size_t coded_bytes = encoded_size(codec, part.coded);
+  const std::size_t bytes = coded_bytes + part.plain * sizeof(float);
+  if (block.phantom()) {
+    return Payload::phantom(bytes);
+  }
+  if (codec.kind == CodecKind::kNone && part.plain == 0) {
+    return Payload::borrow(numbers.floats());
+  }
+  const std::shared_ptr<std::byte> room = allocate_block(bytes);
+  part.encoder.encode(numbers.floats(), {room.get(), coded_bytes});
+  std::memcpy(room.get() + coded_bytes, block.data + coded_, part.plain * sizeof(float));
+  return Payload::adopt(room, {room.get(), bytes});
+}
+
+ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& header, Block result) {
+  const Seconds began = node_.now();
+  Reply reply;
+  for (Part& part : parts_) {
+    node_.send(part.server, Channel::kServer, header.header(), encode(part, change));
+  }
+  if (header.measured) {
+    for (const Part& part : parts_) {
+      node_.receive({Channel::kServer, part.server});
+    }
+    reply.push = node_.now() - began;
+  }
+  for (const Part& part : parts_) {
+    take_answer(part, result, reply);
+  }
+  seen_ = reply.applied;
+  reply.seconds = node_.now() - began;
+  return reply;
+}
+
+void ServerClient::leave(Block result) {
+  for (const Part& part : parts_) {
+    node_.send(part.server, Channel::kServer, {static_cast<std::int64_t>(ServerKind::kLeave)});
+  }
+  Reply reply;
+  for (const Part& part : parts_) {
+    take_answer(part, result, reply);
+  }
+}
+
+void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
+  const Message message = node_.receive({Channel::kServer, part.server});
+  const AnswerHeader header = AnswerHeader::of(message.header);
+  reply.held = std::max(reply.held, header.held);
+  if (part.server == parts_.front().server) {
+    reply.applied = header.applied;
+    reply.staleness = header.before - seen_;
+  }
+  if (message.payload.size() != (part.coded + part.plain) * sizeof(float)) {
+    throw Interrupted(part.server, "a parameter server's answer is damaged");
+  }
+  if (!result.phantom()) {
+    const auto numbers = message.payload.floats();
+    std::ranges::copy(numbers.first(part.coded), result.data + part.begin);
+    std::ranges::copy(numbers.subspan(part.coded), result.data + coded_);
+  }
+}
+
+void ServerClient::set_ratio(double ratio) {
+  for (Part& part : parts_) {
+    part.encoder.set_ratio(ratio);
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,58 @@
+// ServerClient: a worker's side of parameter servers (server.h). The parameters are cut into as many
+// parts as there are servers; a commit pushes to all of them and then takes their answers.
+#pragma once
+
+#include <vector>
+
+#include "codec/codec.h"
+#include "job/job.h"
+#include "node/node.h"
+#include "sync/parameter_server/messages.h"
+#include "sync/replica.h"
+
+namespace motley {
+
+class ServerClient {
+ public:
+  // `coded` numbers travel in the job's codec; the `plain` ones behind them as they are.
+  ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
+
+  // Tells the servers what to hold, on the first worker; elsewhere nothing. A block without size:
+  // zeros.
+  void begin(Block first, bool phantom);
+
+  struct Reply {
+    std::int64_t applied = 0;    // commits, by the first server, of all workers
+    std::int64_t staleness = 0;  // commits of others since this worker's last answer
+    Seconds held = 0;            // by the server that held it longest
+    Seconds push = 0;            // of a measured commit: until all servers had it
+    Seconds seconds = 0;         // from the first byte to the last, with what it was held
+  };
+  // Pushes `change` and fills `result`, which may be the same block, with what the servers hold then.
+  Reply commit(Block change, const CommitHeader& header, Block result);
+  // Blocks until all workers have left; `result` is what the servers hold in the end.
+  void leave(Block result);
+
+  // Of topk, from the next commit on.
+  void set_ratio(double ratio);
+
+ private:
+  struct Part {
+    Rank server = 0;
+    std::size_t begin = 0;
+    std::size_t coded = 0;
+    std::size_t plain = 0;  // with the first server
+    Encoder encoder;
+  };
+
+  // Numbers of a part in a block: coded ones from its place, plain ones from the end of it.
+  Payload encode(Part& part, Block block);
+  void take_answer(const Part& part, Block result, Reply& reply);
+
+  Node& node_;
+  const std::size_t coded_;
+  std::vector<Part> parts_;  // one per server
+  std::int64_t seen_ = 0;    // commits applied by the first server at the last answer
+};
+
+}  // namespace motley

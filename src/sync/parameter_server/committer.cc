@@ -1,0 +1,107 @@
+#include "sync/parameter_server/committer.h"
+
+#include <algorithm>
+
+#include "sync/collective.h"
+
+namespace motley {
+namespace {
+
+constexpr std::size_t kStalest = 64;  // staler commits are counted together
+
+Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Replica::kTail); }
+
+}  // namespace
+
+Committer::Committer(const StrategyContext& context)
+    : context_(context),
+      supply_(context, Judged::kAnyone),
+      client_(context.node, context.job, context.replica.parameters().size, 0) {
+  const Block parameters = context.replica.parameters();
+  client_.begin(parameters, parameters.phantom());
+  base_.assign(parameters.floats().begin(), parameters.floats().end());
+}
+
+std::optional<Work> Committer::begin() {
+  if (over_) {
+    return std::nullopt;
+  }
+  commits_now_ = commits_after_this();
+  const Work work = supply_.begin(iteration_, {.commits = commits_,
+                                               .commit_seconds = commit_seconds_,
+                                               .fit = commits_now_});
+  began_ = context_.node.now();
+  return work;
+}
+
+Progress Committer::finish(const Computed& computed) {
+  iteration_seconds_ = context_.node.now() - began_;
+  if (computed.samples > 0) {
+    const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
+    context_.node.busy(0, [&] { context_.replica.apply(scale); });
+  }
+  ++iteration_;
+  ++since_commit_;
+  const Progress progress = supply_.finish(computed);
+  if (commits_now_ || !supply_.goes_on()) {
+    commit();
+  }
+  if (!supply_.goes_on()) {
+    leave();
+  }
+  return progress;
+}
+
+// The gradient is used up, so its block is where the change is put.
+void Committer::commit() {
+  const Block parameters = context_.replica.parameters();
+  const Block change = without_tail(context_.replica.gradient());
+  for (std::size_t i = 0; i < base_.size(); ++i) {
+    change.data[i] = parameters.data[i] - base_[i];
+  }
+  const ServerClient::Reply reply = client_.commit(change, next_commit(), parameters);
+  std::ranges::copy(parameters.floats(), base_.begin());
+  waited_ += reply.held;
+  commit_seconds_ = reply.seconds - reply.held;
+  ++commits_;
+  const auto stale = std::min(static_cast<std::size_t>(reply.staleness), kStalest);
+  staleness_.resize(std::max(staleness_.size(), stale + 1));
+  ++staleness_[stale];
+  committed(reply);
+  since_commit_ = 0;
+}
+
+void Committer::leave() {
+  std::vector<std::int64_t> counts = {commits_};
+  counts.insert(counts.end(), staleness_.begin(), staleness_.end());
+  supply_.leave(counts);
+  const Seconds began = context_.node.now();
+  client_.leave(context_.replica.parameters());
+  waited_ += context_.node.now() - began;
+  waited_ += average_buffers(context_.node, context_.replica);
+  over_ = true;
+}
+
+CommitCounts CommitCounts::of(const std::vector<std::vector<std::int64_t>>& farewells) {
+  CommitCounts counts;
+  for (const auto& farewell : farewells) {
+    counts.commits.push_back(farewell.empty() ? 0 : farewell.front());
+    counts.staleness.resize(std::max(counts.staleness.size() + 1, farewell.size()) - 1);
+    for (std::size_t i = 1; i < farewell.size(); ++i) {
+      counts.staleness[i - 1] += farewell[i];
+    }
+  }
+  return counts;
+}
+
+double CommitCounts::mean_staleness() const {
+  double sum = 0;
+  double count = 0;
+  for (std::size_t i = 0; i < staleness.size(); ++i) {
+    sum += static_cast<double>(i) * static_cast<double>(staleness[i]);
+    count += static_cast<double>(staleness[i]);
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+}  // namespace motley

@@ -1,0 +1,73 @@
+// What workers and parameter servers say to each other, on Channel::kServer.
+//
+//   worker                              server
+//     begin {how many numbers}     ->                      from worker 0: what there is to hold
+//     commit {step, weight, ...}   ->
+//                                  <-   received            only when the worker measures its push
+//                                  <-   answer {...}         the parameters, once it is applied
+//     leave                        ->
+//                                  <-   answer {...}         the parameters when all have left
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.h"
+#include "node/message.h"
+
+namespace motley {
+
+enum class ServerKind : std::int64_t { kBegin, kCommit, kMeasuredCommit, kLeave };
+
+// Of whom the first parameters come.
+inline constexpr Rank kFirstWorker = 0;
+
+// What a server is to hold: numbers that travel in the job's codec, and behind them some that
+// travel as they are. The payload is what it begins with; none: zeros.
+struct BeginHeader {
+  std::int64_t coded = 0;
+  std::int64_t plain = 0;
+
+  Header header() const {
+    return {static_cast<std::int64_t>(ServerKind::kBegin), coded, plain};
+  }
+  static BeginHeader of(const Header& header) { return {header.a, header.b}; }
+};
+
+// What a worker has changed, times `weight`, is to be added.
+struct CommitHeader {
+  std::optional<std::int64_t> step;  // its count under the staleness bound; none: not bounded
+  double weight = 1;
+  bool measured = false;  // wants to know when it was received
+
+  Header header() const {
+    const ServerKind kind = measured ? ServerKind::kMeasuredCommit : ServerKind::kCommit;
+    return {static_cast<std::int64_t>(kind), step.value_or(kUnbounded),
+            std::bit_cast<std::int64_t>(weight)};
+  }
+  static CommitHeader of(const Header& header) {
+    CommitHeader commit;
+    commit.step = header.a == kUnbounded ? std::nullopt : std::optional(header.a);
+    commit.weight = std::bit_cast<double>(header.b);
+    commit.measured = header.tag == static_cast<std::int64_t>(ServerKind::kMeasuredCommit);
+    return commit;
+  }
+
+ private:
+  static constexpr std::int64_t kUnbounded = -1;
+};
+
+// What comes back, with the parameters.
+struct AnswerHeader {
+  std::int64_t applied = 0;  // commits, by this server so far
+  std::int64_t before = 0;   // and before the one that is answered
+  Seconds held = 0;          // how long that one waited for slower workers
+
+  Header header() const { return {applied, before, std::bit_cast<std::int64_t>(held)}; }
+  static AnswerHeader of(const Header& header) {
+    return {header.tag, header.a, std::bit_cast<Seconds>(header.b)};
+  }
+};
+
+}  // namespace motley

@@ -1,0 +1,54 @@
+#include "sync/parameter_server/ps.h"
+
+#include "sync/all_reduce.h"
+#include "sync/depot.h"
+#include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/server_sum.h"
+
+namespace motley {
+namespace {
+
+class PsWorker final : public Committer {
+ public:
+  PsWorker(const StrategyContext& context, bool bounded) : Committer(context), bounded_(bounded) {}
+
+ private:
+  bool commits_after_this() override { return true; }
+
+  CommitHeader next_commit() override {
+    ++step_;
+    return {.step = bounded_ ? std::optional(step_) : std::nullopt, .weight = equal_weight()};
+  }
+
+  const bool bounded_;
+  std::int64_t step_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
+  return make_all_reduce_over(context, std::make_unique<ServerSum>(context.node, context.job,
+                                                                   context.replica.gradient()));
+}
+
+std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context) {
+  return std::make_unique<PsWorker>(context, false);
+}
+
+std::unique_ptr<Strategy> make_ps_ssp(const StrategyContext& context) {
+  return std::make_unique<PsWorker>(context, true);
+}
+
+ServiceResult serve_ps(const ServiceContext& context) {
+  Depot depot(context, GapMeter(context.node.size()), Judged::kAnyone);
+  depot.run();
+  const CommitCounts counts = CommitCounts::of(depot.counts());
+  ServiceResult result;
+  result.max_iteration_gap = depot.gaps().largest();
+  result.figures = {{"commits", counts.commits},
+                    {"mean_staleness", counts.mean_staleness()},
+                    {"staleness", counts.staleness}};
+  return result;
+}
+
+}  // namespace motley

@@ -1,0 +1,35 @@
+// ServerSum: a Reducer by way of parameter servers. Each worker pushes its numbers, the servers add
+// up what comes from all, and everybody gets the sum.
+#pragma once
+
+#include <cstdint>
+
+#include "sync/parameter_server/client.h"
+#include "sync/reducer.h"
+
+namespace motley {
+
+class ServerSum final : public Reducer {
+ public:
+  // Blocks are as long as the replica's gradient.
+  ServerSum(Node& node, const Job& job, Block gradient)
+      : client_(node, job, gradient.size - Replica::kTail, Replica::kTail), last_(gradient) {
+    client_.begin({}, gradient.phantom());
+  }
+
+  void sum(Block block) override {
+    const ServerClient::Reply reply = client_.commit(block, {.step = ++step_}, block);
+    waited_ += reply.held;
+  }
+  // Everybody has got the last sum: what the servers answer now is nothing.
+  void leave() override { client_.leave(last_); }
+  Seconds waited() const override { return waited_; }
+
+ private:
+  ServerClient client_;
+  const Block last_;
+  std::int64_t step_ = 0;
+  Seconds waited_ = 0;
+};
+
+}  // namespace motley
