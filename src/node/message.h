@@ -20,7 +20,8 @@ enum class Channel : std::uint32_t {
   kHop = 7,
   kAdPsgd = 8,     // models, to whom answers beside training
   kAdPsgdEnd = 9,  // nobody asks any more, to whom trains
-  kUser = 1000,    // and up: methods that are not part of motley
+  kLocalSgd = 10,
+  kUser = 1000,  // and up: methods that are not part of motley
 };
 
 // Three numbers whose meaning is the channel's: a step, a segment, a count.
