@@ -14,22 +14,6 @@ constexpr std::size_t kTailBytes = Replica::kTail * sizeof(float);
 
 }  // namespace
 
-CodedReducer::CodedReducer(Node& node, Channel channel, const CodecOptions& options,
-                           std::uint64_t seed)
-    : node_(node),
-      channel_(channel),
-      options_(options),
-      size_(node.size()),
-      self_(node.rank()),
-      tails_(static_cast<std::size_t>(size_) * Replica::kTail) {
-  for (Rank chunk = 0; chunk < size_; ++chunk) {
-    encoders_.emplace_back(
-        options, seed,
-        kStream + static_cast<std::uint64_t>(self_) * static_cast<std::uint64_t>(size_) +
-            static_cast<std::uint64_t>(chunk));
-  }
-}
-
 void CodedReducer::sum(Block block) {
   MOTLEY_CHECK(block.size >= Replica::kTail, "a block of {} has no tail", block.size);
   if (size_ == 1) {
@@ -39,6 +23,9 @@ void CodedReducer::sum(Block block) {
   const Block own = chunk_of(numbers, self_, size_);
   const auto tail = block.part(numbers.size, Replica::kTail).floats();
 
+  if (!block.phantom() && encoders_.empty()) {
+    prepare();
+  }
   const Seconds began = node_.now();
   send_contributions(numbers, tail);
   add_contributions(own);
@@ -51,6 +38,14 @@ void CodedReducer::sum(Block block) {
   waited_ += std::max(0.0, (reduced - began) - (gathered - reduced));
 }
 
+void CodedReducer::prepare() {
+  tails_.resize(static_cast<std::size_t>(size_) * Replica::kTail);
+  const std::uint64_t stream = kStream + static_cast<std::uint64_t>(self_ * size_);
+  for (Rank chunk = 0; chunk < size_; ++chunk) {
+    encoders_.emplace_back(options_, seed_, stream + static_cast<std::uint64_t>(chunk));
+  }
+}
+
 // Each begins with another owner, so that they do not all write to one at a time.
 void CodedReducer::send_contributions(Block numbers, std::span<const float> tail) {
   if (!tail.empty()) {
@@ -59,7 +54,7 @@ void CodedReducer::send_contributions(Block numbers, std::span<const float> tail
   for (int distance = 1; distance < size_; ++distance) {
     const Rank owner = after(distance);
     const Block chunk = chunk_of(numbers, owner, size_);
-    const std::size_t bytes = encoded(chunk.size);
+    const std::size_t bytes = encoded_size(options_, chunk.size);
     if (numbers.phantom()) {
       node_.send(owner, channel_, {}, Payload::phantom(bytes + kTailBytes));
       continue;
@@ -79,9 +74,7 @@ void CodedReducer::add_contributions(Block own) {
       continue;
     }
     const auto numbers = payload.bytes().first(payload.size() - kTailBytes);
-    if (own.size > 0) {
-      check(add_decoded(options_.kind, numbers, 1, own.floats()), from);
-    }
+    check(add_decoded(options_.kind, numbers, 1, own.floats()), from);
     std::memcpy(&tails_[static_cast<std::size_t>(from) * Replica::kTail],
                 payload.bytes().data() + numbers.size(), kTailBytes);
   }
@@ -91,7 +84,7 @@ void CodedReducer::send_sum(Block own) {
   if (own.size == 0) {
     return;
   }
-  const std::size_t bytes = encoded(own.size);
+  const std::size_t bytes = encoded_size(options_, own.size);
   Payload payload = Payload::phantom(bytes);
   if (!own.phantom()) {
     const auto room = encode(self_, own.floats(), 0);
@@ -132,22 +125,15 @@ void CodedReducer::sum_tails(std::span<float> tail) {
 
 std::shared_ptr<std::byte> CodedReducer::encode(Rank chunk, std::span<const float> values,
                                                 std::size_t behind) {
-  const std::size_t bytes = encoded(values.size());
+  const std::size_t bytes = encoded_size(options_, values.size());
   auto room = allocate_block(bytes + behind);
-  if (!values.empty()) {
-    encoders_[static_cast<std::size_t>(chunk)].encode(values, {room.get(), bytes});
-  }
+  encoders_[static_cast<std::size_t>(chunk)].encode(values, {room.get(), bytes});
   return room;
-}
-
-// No numbers are no bytes, whatever a codec would write before them.
-std::size_t CodedReducer::encoded(std::size_t count) const {
-  return count == 0 ? 0 : encoded_size(options_, count);
 }
 
 Payload CodedReducer::received(Rank from, Block numbers, std::size_t behind) {
   const Message message = node_.receive({channel_, from});
-  const std::size_t expected = encoded(numbers.size) + behind;
+  const std::size_t expected = encoded_size(options_, numbers.size) + behind;
   const bool is_right =
       message.payload.size() == expected && (numbers.phantom() || !message.payload.is_phantom());
   if (!is_right) {

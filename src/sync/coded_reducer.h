@@ -26,7 +26,13 @@ namespace motley {
 
 class CodedReducer final : public Reducer {
  public:
-  CodedReducer(Node& node, Channel channel, const CodecOptions& options, std::uint64_t seed);
+  CodedReducer(Node& node, Channel channel, const CodecOptions& options, std::uint64_t seed)
+      : node_(node),
+        channel_(channel),
+        options_(options),
+        seed_(seed),
+        size_(node.size()),
+        self_(node.rank()) {}
 
   // With error feedback every block has the same size. Throws Interrupted when a worker is lost, or
   // sends what no encoder has written.
@@ -37,6 +43,7 @@ class CodedReducer final : public Reducer {
   Seconds waited() const override { return waited_; }
 
  private:
+  void prepare();
   void send_contributions(Block numbers, std::span<const float> tail);
   void add_contributions(Block own);
   void send_sum(Block own);
@@ -45,17 +52,18 @@ class CodedReducer final : public Reducer {
 
   // The worker so many places further on; that chunk's owner.
   Rank after(int distance) const { return (self_ + distance + size_) % size_; }
-  // Room for so many numbers encoded, and as many bytes behind them.
+  // The numbers of that chunk, with room for so many bytes behind them.
   std::shared_ptr<std::byte> encode(Rank chunk, std::span<const float> values, std::size_t behind);
-  std::size_t encoded(std::size_t count) const;
   Payload received(Rank from, Block numbers, std::size_t behind);
   void check(const Status& status, Rank from) const;
 
   Node& node_;
   const Channel channel_;
   const CodecOptions options_;
+  const std::uint64_t seed_;
   const int size_;
   const Rank self_;
+  // Phantoms need neither, and there may be thousands of them.
   // By chunk: of this worker's contribution, and at its own place of the sum.
   std::vector<Encoder> encoders_;
   std::vector<float> tails_;  // of all workers
