@@ -1,4 +1,4 @@
-// A task small enough to check by hand: linear regression with plain SGD, no torch. The answer is
+// A task small enough to check by hand: linear regression with SGD, no torch. The answer is
 // known, so training it to the end proves the path from samples to applied steps.
 #pragma once
 
@@ -46,11 +46,13 @@ struct ToyData {
 
 class ToyReplica final : public Replica {
  public:
-  ToyReplica(std::shared_ptr<const ToyData> data, double lr)
+  ToyReplica(std::shared_ptr<const ToyData> data, double lr, double momentum)
       : data_(std::move(data)),
         lr_(lr),
+        momentum_(momentum),
         parameters_(data_->width, 0.1F),
-        gradient_(data_->width + kTail, 0.0F) {}
+        gradient_(data_->width + kTail, 0.0F),
+        velocity_(data_->width, 0.0F) {}
 
   Block parameters() override { return {parameters_.data(), parameters_.size()}; }
   Block gradient() override { return {gradient_.data(), gradient_.size()}; }
@@ -71,27 +73,32 @@ class ToyReplica final : public Replica {
 
   void apply(double scale) override {
     for (std::size_t f = 0; f < data_->width; ++f) {
-      parameters_[f] -= static_cast<float>(lr_ * scale) * gradient_[f];
+      velocity_[f] =
+          static_cast<float>(momentum_) * velocity_[f] + static_cast<float>(scale) * gradient_[f];
+      parameters_[f] -= static_cast<float>(lr_) * velocity_[f];
     }
   }
 
  private:
   std::shared_ptr<const ToyData> data_;
   const double lr_;
+  const double momentum_;
   std::vector<float> parameters_;
   std::vector<float> gradient_;
+  std::vector<float> velocity_;
 };
 
 class ToyTask final : public Task {
  public:
-  ToyTask(std::int64_t samples, std::size_t features, std::uint64_t seed, double lr)
-      : data_(std::make_shared<ToyData>(samples, features, seed)), lr_(lr) {}
+  ToyTask(std::int64_t samples, std::size_t features, std::uint64_t seed, double lr,
+          double momentum = 0)
+      : data_(std::make_shared<ToyData>(samples, features, seed)), lr_(lr), momentum_(momentum) {}
 
   std::int64_t training_samples() const override {
     return static_cast<std::int64_t>(data_->labels.size());
   }
   std::unique_ptr<Replica> make_replica() override {
-    return std::make_unique<ToyReplica>(data_, lr_);
+    return std::make_unique<ToyReplica>(data_, lr_, momentum_);
   }
   // An answer within a tenth is a right one.
   std::optional<Evaluation> evaluate(const Snapshot& snapshot) override {
@@ -114,6 +121,7 @@ class ToyTask final : public Task {
  private:
   std::shared_ptr<const ToyData> data_;
   const double lr_;
+  const double momentum_;
 };
 
 }  // namespace motley

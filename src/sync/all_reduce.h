@@ -2,17 +2,22 @@
 // of gradients are summed over all workers, and each applies the same step.
 //
 // The sum is divided by the number of samples of the step, whoever computed them. So the step is
-// that of one machine with the whole batch, for any shares (Chao et al., arXiv 2111.08272).
+// that of one machine with the whole batch, for any shares (Chao et al., arXiv 2111.08272); with a
+// codec, up to what that rounds.
 //
-// Cost of a step: the slowest worker's computing, then one Collective::sum of the parameters.
+// Cost of a step: the slowest worker's computing, then one Reducer::sum of the parameters.
 #pragma once
 
 #include <memory>
 
+#include "sync/reducer.h"
 #include "sync/strategy.h"
 
 namespace motley {
 
 std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context);
+// The same with another way to the sum.
+std::unique_ptr<Strategy> make_all_reduce_over(const StrategyContext& context,
+                                               std::unique_ptr<Reducer> reducer);
 
 }  // namespace motley

@@ -36,6 +36,14 @@ std::vector<Rank> all_ranks(int size) {
   return ranks;
 }
 
+Block chunk_of(Block block, int index, int count) {
+  const auto i = static_cast<std::size_t>(index);
+  const auto n = static_cast<std::size_t>(count);
+  const std::size_t begin = block.size * i / n;
+  const std::size_t end = block.size * (i + 1) / n;
+  return block.part(begin, end - begin);
+}
+
 Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
     : node_(node),
       channel_(channel),
@@ -150,13 +158,8 @@ std::size_t Collective::receive_segment(int from, Block room, Keep keep) {
   return count;
 }
 
-// Chunk boundaries differ by one float at most, so every round carries about the same.
 Block Collective::chunk(Block block, int index) const {
-  const auto i = static_cast<std::size_t>((index + 2 * size_) % size_);
-  const auto n = static_cast<std::size_t>(size_);
-  const std::size_t begin = block.size * i / n;
-  const std::size_t end = block.size * (i + 1) / n;
-  return block.part(begin, end - begin);
+  return chunk_of(block, (index + 2 * size_) % size_, size_);
 }
 
 namespace {

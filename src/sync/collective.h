@@ -19,6 +19,9 @@ namespace motley {
 // 0 .. size-1: the group of all workers.
 std::vector<Rank> all_ranks(int size);
 
+// Part `index` of a block that is cut into `count`. They differ by one float at most.
+Block chunk_of(Block block, int index, int count);
+
 class Collective {
  public:
   // Spans of at most this many bytes take the small way.

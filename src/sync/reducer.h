@@ -4,6 +4,9 @@
 // from each to each in some codec, or by way of servers is not their business.
 #pragma once
 
+#include <memory>
+
+#include "job/job.h"
 #include "node/node.h"
 #include "sync/replica.h"
 
@@ -18,8 +21,15 @@ class Reducer {
   // the codec.
   virtual void sum(Block block) = 0;
 
+  // There will be no more sums. Every worker calls it, and may wait for the others.
+  virtual void leave() {}
+
   // Time spent in sum() so far that was waiting for workers who came late.
   virtual Seconds waited() const = 0;
 };
+
+// Among the workers themselves, in the job's codec: sync/collective.h without one,
+// sync/coded_reducer.h with one.
+std::unique_ptr<Reducer> make_reducer(Node& node, const Job& job, Channel channel);
 
 }  // namespace motley

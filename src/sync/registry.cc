@@ -5,6 +5,7 @@
 #include "sync/ad_psgd.h"
 #include "sync/all_reduce.h"
 #include "sync/hop/hop.h"
+#include "sync/local_sgd.h"
 #include "sync/partial_reduce/partial_reduce.h"
 
 namespace motley {
@@ -15,6 +16,7 @@ constexpr std::array kStrategies = {
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
     StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
     StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
+    StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
 };
 
 }  // namespace

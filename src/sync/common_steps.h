@@ -1,0 +1,40 @@
+// The steps that all workers of a method take together: each is a batch of the run's row of samples
+// (allocate/ledger.h), of which every worker computes its share (sync/allocator.h).
+//
+//   while (auto work = steps.begin()) { compute, exchange; steps.finish(); }
+//
+// Every worker goes through the same steps, so all know how many samples have been used.
+#pragma once
+
+#include <optional>
+
+#include "sync/strategy.h"
+
+namespace motley {
+
+class CommonSteps {
+ public:
+  explicit CommonSteps(const StrategyContext& context) : context_(context) {}
+
+  // This worker's share of the next step; nullopt at the end of the run. Valid until the next call.
+  std::optional<Work> begin();
+  // The step that began last is done.
+  void finish() { used_ += step_.count; }
+
+  // Samples of the step that began last, by all workers.
+  std::int64_t count() const { return step_.count; }
+  // Samples of all steps that are done.
+  std::int64_t used() const { return used_; }
+  // No step follows those that are done.
+  bool over() const { return context_.ledger.step_after(used_).count == 0; }
+  // Where all workers hold the same model, rank 0 has it judged every `eval_every` steps of
+  // samples: whether that many were passed since `before` had been used.
+  bool evaluation_due(std::int64_t before) const;
+
+ private:
+  StrategyContext context_;
+  StepSamples step_;
+  std::int64_t used_ = 0;
+};
+
+}  // namespace motley
