@@ -1,5 +1,5 @@
-// Figure: a number with a name, or a row of them. What a method has to say of a run beyond what
-// every method says.
+// Figure: a number with a name, a row of them, or a reason. What a method has to say of a run
+// beyond what every method says.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 namespace motley {
 
 // Nothing: it is not known, or there is none.
-using FigureValue = std::variant<std::monostate, std::int64_t, double, std::vector<std::int64_t>>;
+using FigureValue = std::variant<std::monostate, std::int64_t, double, std::vector<std::int64_t>,
+                                 std::vector<double>, std::string>;
 
 struct Figure {
   std::string name;  // as in summary.json: "mean_group_size"

@@ -54,25 +54,40 @@ void show_changes(const Summary& summary) {
   }
 }
 
+// Up to a few numbers; "none" of none.
+template <class Number>
+std::string in_a_row(const std::vector<Number>& numbers) {
+  std::vector<std::string> texts;
+  for (const Number number : std::span(numbers).first(std::min(numbers.size(), kFew))) {
+    texts.push_back(fmt::format("{:.4g}", static_cast<double>(number)));
+  }
+  return numbers.empty() ? "none"
+                         : fmt::format("{}{}", fmt::join(texts, " "),
+                                       texts.size() < numbers.size() ? " ..." : "");
+}
+
+std::string in_words(const FigureValue& figure) {
+  return std::visit(
+      []<class Value>(const Value& value) -> std::string {
+        if constexpr (std::is_same_v<Value, std::monostate>) {
+          return "none";
+        } else if constexpr (std::is_same_v<Value, std::string>) {
+          return value;
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return fmt::format("{:.4g}", static_cast<double>(value));
+        } else {
+          return in_a_row(value);
+        }
+      },
+      figure);
+}
+
 void show_method(const Summary& summary) {
   std::vector<std::string> parts;
   for (const Figure& figure : summary.method) {
     std::string name = figure.name;
     std::ranges::replace(name, '_', ' ');
-    parts.push_back(std::visit(
-        [&]<class Value>(const Value& value) {
-          if constexpr (std::is_same_v<Value, std::monostate>) {
-            return name + " none";
-          } else if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>) {
-            const std::span shown = std::span(value).first(std::min(value.size(), kFew));
-            return fmt::format("{} {}{}", name,
-                               value.empty() ? "none" : fmt::format("{}", fmt::join(shown, " ")),
-                               shown.size() < value.size() ? " ..." : "");
-          } else {
-            return fmt::format("{} {:.4g}", name, static_cast<double>(value));
-          }
-        },
-        figure.value));
+    parts.push_back(fmt::format("{} {}", name, in_words(figure.value)));
   }
   if (!parts.empty()) {
     fmt::print("  {}: {}\n", summary.sync, fmt::join(parts, ", "));

@@ -21,9 +21,9 @@ enum class Channel : std::uint32_t {
   kAdPsgd = 8,     // models, to whom answers beside training
   kAdPsgdEnd = 9,  // nobody asks any more, to whom trains
   kLocalSgd = 10,
-  kServer = 11,    // workers and parameter servers
-  kPlan = 12,      // from the coordinator, to workers that commit to servers
-  kUser = 1000,    // and up: methods that are not part of motley
+  kServer = 11,  // workers and parameter servers
+  kPlan = 12,    // from the coordinator, to workers that commit to servers
+  kUser = 1000,  // and up: methods that are not part of motley
 };
 
 // Three numbers whose meaning is the channel's: a step, a segment, a count.

@@ -80,6 +80,11 @@ Json figures_to_json(const Figures& figures) {
             return Json(nullptr);
           } else if constexpr (std::is_same_v<Value, double>) {
             return number(value);
+          } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
+            Json row = Json::array();
+            std::ranges::transform(value, std::back_inserter(row),
+                                   [](double each) { return number(each); });
+            return row;
           } else {
             return Json(value);
           }

@@ -48,8 +48,8 @@ struct JoinInfo {
   Endpoint endpoint;
 };
 struct StartInfo {
-  std::string job;        // resolved, as job.toml
-  Seconds heartbeat = 0;  // between two signs of life
+  std::string job;                  // resolved, as job.toml
+  Seconds heartbeat = 0;            // between two signs of life
   std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
 // Travels as it lies in memory: coordinator and workers are processes of one machine, and so of one

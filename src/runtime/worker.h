@@ -1,5 +1,5 @@
-// A worker process: joins a coordinator, loads the job it is given, trains, reports, leaves. So does a
-// server, which holds parameters instead of training.
+// A worker process: joins a coordinator, loads the job it is given, trains, reports, leaves. So
+// does a server, which holds parameters instead of training.
 #pragma once
 
 #include <functional>

@@ -47,8 +47,8 @@ class SimCluster {
   explicit SimCluster(const ClusterSpec& spec, int servers = 0);
   ~SimCluster();
 
-  // `body` becomes an activity of `rank` (a worker, a server or kCoordinator) when run() is called, or at
-  // once when it is under way. Bodies begin in the order in which they were started.
+  // `body` becomes an activity of `rank` (a worker, a server or kCoordinator) when run() is called,
+  // or at once when it is under way. Bodies begin in the order in which they were started.
   void start(Rank rank, std::function<void(Node&)> body);
 
   // Returns when every activity has returned. An exception that leaves one stops the others, and

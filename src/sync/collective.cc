@@ -178,8 +178,6 @@ Seconds average_all(Node& node, Replica& replica) {
   return average(node, {replica.parameters(), replica.buffers()});
 }
 
-Seconds average_buffers(Node& node, Replica& replica) {
-  return average(node, {replica.buffers()});
-}
+Seconds average_buffers(Node& node, Replica& replica) { return average(node, {replica.buffers()}); }
 
 }  // namespace motley

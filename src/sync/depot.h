@@ -12,8 +12,8 @@
 
 namespace motley {
 
-// What a method's service does beside dealing out samples: it hears where the workers stand, and may
-// send them something on a channel of its own.
+// What a method's service does beside dealing out samples: it hears where the workers stand, and
+// may send them something on a channel of its own.
 class DepotListener {
  public:
   virtual ~DepotListener() = default;

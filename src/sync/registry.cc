@@ -6,6 +6,10 @@
 #include "sync/all_reduce.h"
 #include "sync/hop/hop.h"
 #include "sync/local_sgd.h"
+#include "sync/parameter_server/adsp.h"
+#include "sync/parameter_server/ashl.h"
+#include "sync/parameter_server/ps.h"
+#include "sync/parameter_server/server.h"
 #include "sync/partial_reduce/partial_reduce.h"
 
 namespace motley {
@@ -16,6 +20,11 @@ constexpr std::array kStrategies = {
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
     StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
     StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
+    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, hold_parameters},
+    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, hold_parameters},
+    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, hold_parameters},
+    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, hold_parameters},
+    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, hold_parameters},
     StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
 };
 

@@ -15,7 +15,7 @@ struct StrategyEntry {
   std::string_view name;  // strategy.sync in a job
   Advance advance;        // how its workers go on from step to step
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context);  // a worker's side
-  Serve serve = nullptr;  // the coordinator's side, if it has one
+  Serve serve = nullptr;                               // the coordinator's side, if it has one
   void (*hold)(Node& node, const Job& job) = nullptr;  // a server's side, if it has servers
 };
 

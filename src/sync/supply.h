@@ -32,7 +32,7 @@ enum class Judged { kMean, kAnyone };
 struct Standing {
   std::int64_t commits = 0;    // that it has made, where a method has such
   Seconds commit_seconds = 0;  // that the last of them took
-  bool fit = true;           // its model after this iteration is one to be judged
+  bool fit = true;             // its model after this iteration is one to be judged
 };
 
 // A worker begins an iteration.

@@ -25,7 +25,8 @@ class AdspWorker final : public Committer {
  private:
   // Until the first period is known it trains on without commits.
   bool commits_after_this() override {
-    while (const auto message = node().receive_until({Channel::kPlan, kCoordinator}, node().now())) {
+    while (const auto message =
+               node().receive_until({Channel::kPlan, kCoordinator}, node().now())) {
       const auto period = message->payload.record<Period>();
       if (!period) {
         throw Interrupted(kCoordinator, "the coordinator's period is damaged");
@@ -35,7 +36,7 @@ class AdspWorker final : public Committer {
     return timer_.due(node().now() + iteration_seconds());
   }
 
-  CommitHeader next_commit() override { return {.weight = equal_weight()}; }
+  CommitHeader next_commit() override { return {.step = std::nullopt, .weight = equal_weight()}; }
 
   void committed(const ServerClient::Reply& reply) override {
     timer_.committed(node().now(), reply.seconds);
@@ -72,7 +73,7 @@ class AdspService final : public DepotListener {
   }
 
  private:
-  static constexpr std::int64_t kLossMemory = 4;        // batches
+  static constexpr std::int64_t kLossMemory = 4;         // batches
   static constexpr std::int64_t kPeriodIterations = 32;  // of the slowest worker
 
   struct Worker {
@@ -145,8 +146,8 @@ class AdspService final : public DepotListener {
     const auto [fewest, most] = std::ranges::minmax(
         workers_, {}, [](const Worker& worker) { return worker.commits - worker.commits_before; });
     largest_difference_ =
-        std::max(largest_difference_, (most.commits - most.commits_before) -
-                                          (fewest.commits - fewest.commits_before));
+        std::max(largest_difference_,
+                 (most.commits - most.commits_before) - (fewest.commits - fewest.commits_before));
     search_.period_over({start_, middle_.value_or(start_), LossSample{now, loss_.mean()}});
     const std::int64_t epoch = used_ / context_.ledger.dataset;
     if (epoch > epoch_) {

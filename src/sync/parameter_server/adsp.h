@@ -1,6 +1,6 @@
 // ADSP (Hu, Wang, Wu, AAAI 2020): nobody ever waits. Each worker trains on and commits what it has
-// accumulated when its timer says so; the timers are such that all workers have made the same number
-// of commits by the end of every check period, however fast they are.
+// accumulated when its timer says so; the timers are such that all workers have made the same
+// number of commits by the end of every check period, however fast they are.
 //
 //   worker:       train; when a commit is due:  push U = w - W_at_last_pull;  w = W
 //   server:       W += U / n

@@ -1,5 +1,5 @@
-// ASHL (Shen et al., IEEE TC 2024): workers that differ in compute and in network. First every worker
-// is measured, then training goes in two stages.
+// ASHL (Shen et al., IEEE TC 2024): workers that differ in compute and in network. First every
+// worker is measured, then training goes in two stages.
 //
 //   profile   some iterations, each with a whole commit: what an iteration, a push and a pull take
 //   AHL       coarse: H_i iterations between commits, such that all rounds take equally long;

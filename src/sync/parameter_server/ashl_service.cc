@@ -12,10 +12,9 @@ namespace motley {
 namespace {
 
 bool is_sound(const WorkerProfile& profile) {
-  return std::ranges::all_of(
-      std::initializer_list<Seconds>{profile.iteration, profile.push, profile.pull,
-                                     profile.compress},
-      [](Seconds time) { return std::isfinite(time) && time >= 0; });
+  return std::ranges::all_of(std::initializer_list<Seconds>{profile.iteration, profile.push,
+                                                            profile.pull, profile.compress},
+                             [](Seconds time) { return std::isfinite(time) && time >= 0; });
 }
 
 PlanOptions plan_options_of(const StrategySpec& strategy) {
@@ -37,9 +36,8 @@ class AshlService final : public DepotListener {
   explicit AshlService(const ServiceContext& context)
       : context_(context),
         options_(plan_options_of(context.job.strategy)),
-        stage_({.loss_preset = context.job.strategy.ashl.loss_preset,
-                .fraction = kFractionOfFirstLoss,
-                .memory_samples = kLossMemory * context.ledger.batch}),
+        stage_(context.job.strategy.ashl.loss_preset, kFractionOfFirstLoss,
+               kLossMemory * context.ledger.batch),
         profiles_(static_cast<std::size_t>(context.node.size())),
         left_(profiles_.size(), false) {}
 
@@ -57,10 +55,8 @@ class AshlService final : public DepotListener {
   static constexpr std::int64_t kLossMemory = 8;  // batches
 
   void on_request(Rank, const SupplyRequest& request, std::int64_t loss_samples) override {
-    const bool was_fine = stage_.fine();
     stage_.report(request.loss_sum, loss_samples);
-    if (plan_ && stage_.fine() && !was_fine) {
-      switched_ = context_.node.now();
+    if (plan_ && stage_.fine() && !switched_) {
       give_orders();
     }
   }
@@ -98,9 +94,8 @@ class AshlService final : public DepotListener {
     for (const auto& profile : profiles_) {
       known.push_back(profile.value_or(*any));
     }
-    if (!plan_ && stage_.reached()) {
-      stage_.skip_coarse();
-      switched_ = context_.node.now();
+    if (!plan_) {
+      stage_.begin();
     }
     plan_ = plan_stages(known, options_);
     ++plans_;
@@ -109,6 +104,9 @@ class AshlService final : public DepotListener {
 
   // A worker's eta_i stays that of the coarse stage: its share of the data is the same in both.
   void give_orders() {
+    if (stage_.fine() && !switched_) {
+      switched_ = context_.node.now();
+    }
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
       const Order order{order_of(plan_->ahl, rank), order_of(plan_->shl, rank),
                         plan_->ahl.rounds.shares[rank], stage_.fine()};

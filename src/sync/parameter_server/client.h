@@ -1,5 +1,5 @@
-// ServerClient: a worker's side of parameter servers (server.h). The parameters are cut into as many
-// parts as there are servers; a commit pushes to all of them and then takes their answers.
+// ServerClient: a worker's side of parameter servers (server.h). The parameters are cut into as
+// many parts as there are servers; a commit pushes to all of them and then takes their answers.
 #pragma once
 
 #include <vector>
@@ -28,7 +28,8 @@ class ServerClient {
     Seconds push = 0;            // of a measured commit: until all servers had it
     Seconds seconds = 0;         // from the first byte to the last, with what it was held
   };
-  // Pushes `change` and fills `result`, which may be the same block, with what the servers hold then.
+  // Pushes `change` and fills `result`, which may be the same block, with what the servers hold
+  // then.
   Reply commit(Block change, const CommitHeader& header, Block result);
   // Blocks until all workers have left; `result` is what the servers hold in the end.
   void leave(Block result);

@@ -27,9 +27,8 @@ std::optional<Work> Committer::begin() {
     return std::nullopt;
   }
   commits_now_ = commits_after_this();
-  const Work work = supply_.begin(iteration_, {.commits = commits_,
-                                               .commit_seconds = commit_seconds_,
-                                               .fit = commits_now_});
+  const Work work = supply_.begin(
+      iteration_, {.commits = commits_, .commit_seconds = commit_seconds_, .fit = commits_now_});
   began_ = context_.node.now();
   return work;
 }

@@ -59,7 +59,7 @@ class Committer : public Strategy {
   std::int64_t iteration_ = 0;
   std::int64_t since_commit_ = 0;
   std::int64_t commits_ = 0;
-  Seconds commit_seconds_ = 0;  // of the last one
+  Seconds commit_seconds_ = 0;           // of the last one
   std::vector<std::int64_t> staleness_;  // how many commits were how stale
   bool commits_now_ = false;
   Seconds began_ = 0;  // the iteration
@@ -70,8 +70,9 @@ class Committer : public Strategy {
 
 // What the workers' commits came to, from their farewells.
 struct CommitCounts {
-  std::vector<std::int64_t> commits;    // by worker
-  std::vector<std::int64_t> staleness;  // commits of staleness 0, 1, ...; in the last entry all more
+  std::vector<std::int64_t> commits;  // by worker
+  std::vector<std::int64_t>
+      staleness;  // commits of staleness 0, 1, ...; in the last entry all more
 
   static CommitCounts of(const std::vector<std::vector<std::int64_t>>& farewells);
   double mean_staleness() const;

@@ -29,9 +29,7 @@ struct BeginHeader {
   std::int64_t coded = 0;
   std::int64_t plain = 0;
 
-  Header header() const {
-    return {static_cast<std::int64_t>(ServerKind::kBegin), coded, plain};
-  }
+  Header header() const { return {static_cast<std::int64_t>(ServerKind::kBegin), coded, plain}; }
   static BeginHeader of(const Header& header) { return {header.a, header.b}; }
 };
 

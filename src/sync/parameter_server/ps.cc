@@ -27,8 +27,8 @@ class PsWorker final : public Committer {
 }  // namespace
 
 std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
-  return make_all_reduce_over(context, std::make_unique<ServerSum>(context.node, context.job,
-                                                                   context.replica.gradient()));
+  return make_all_reduce_over(
+      context, std::make_unique<ServerSum>(context.node, context.job, context.replica.gradient()));
 }
 
 std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context) {

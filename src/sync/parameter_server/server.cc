@@ -126,8 +126,7 @@ class Server {
     expect(payload.bytes().size() >= plain_bytes, rank);
     const auto weight = static_cast<float>(commit.header.weight);
     const auto coded = payload.bytes().first(payload.bytes().size() - plain_bytes);
-    const Status sound =
-        add_decoded(codec_.kind, coded, weight, std::span(values_).first(coded_));
+    const Status sound = add_decoded(codec_.kind, coded, weight, std::span(values_).first(coded_));
     expect(sound.has_value(), rank);
     add_plain(payload.bytes().last(plain_bytes));
   }

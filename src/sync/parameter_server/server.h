@@ -1,7 +1,8 @@
 // A parameter server: holds a part of the parameters, adds what workers commit to it, and answers
 // each commit with the parameters as they are then.
 //
-//   begin(n);  for each commit of worker i, once the bound lets it:  W += weight_i * change_i;  W -> i
+//   begin(n);  for each commit of worker i, once the bound lets it:  W += weight_i * change_i;  W
+//   -> i
 //
 // All methods with servers share this one; they differ in what bounds a commit
 // (staleness_bound.h): nothing (ps_asp, adsp, ASHL's coarse stage), or the slowest worker's count

@@ -1,14 +1,12 @@
 // StageSwitch: when ASHL goes from its coarse stage (AHL) to its fine one (SHL): once, when the
 // global loss has come down to Loss_preset (Shen et al., IEEE TC 2024). Pure: no Node.
 //
-//   StageSwitch stage(loss_preset, fraction, memory_samples);
-//   stage.report(loss_sum, samples);   // with every commit
+//   StageSwitch stage(loss_preset, 0.25, memory_samples);
+//   stage.report(loss_sum, samples);   // with every iteration of every worker
 //   if (stage.fine()) ...
 //
-// How the paper measures the global loss is not known to us. Here it is the mean of what workers
-// report, older samples counting less: those `memory_samples` ago count 1/e. It is corrected for
-// its beginning as Adam corrects its moments, so it never leans towards 0. One lucky batch must not
-// end the coarse stage: the mean has to stay down for some reports in a row.
+// How the paper measures the global loss is not known to us; here it is global_loss.h's. One lucky
+// batch must not end the coarse stage: the mean has to stay down for some reports in a row.
 //
 // Cost: a few operations per report.
 #pragma once
@@ -16,6 +14,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "sync/parameter_server/global_loss.h"
 
 namespace motley {
 
@@ -33,20 +33,24 @@ class StageSwitch {
 
   // SHL. Once true, always true.
   bool fine() const { return fine_; }
+  // Before the coarse stage: when the loss is down already, it is left out. The first reports need
+  // no confirmation then, as there is nothing to go back to.
+  void begin();
   // Infinite before the first report.
-  double loss() const;
+  double loss() const { return loss_.mean(); }
   // What the loss has to come down to, as soon as it is known.
   std::optional<double> loss_preset() const { return loss_preset_; }
   std::string reason() const;  // for being in this stage
 
  private:
+  bool is_down() const { return loss_preset_ && loss() <= *loss_preset_; }
+  void switch_now();
+
   const double fraction_;
   const std::int64_t memory_samples_;
   const std::int64_t confirmations_;
   std::optional<double> loss_preset_;
-  double weighted_ = 0;  // of losses, and of 1 in their place: bias correction is their quotient
-  double weight_ = 0;
-  std::int64_t samples_ = 0;
+  GlobalLoss loss_;
   std::int64_t in_a_row_ = 0;  // reports after which the loss was down
   bool fine_ = false;
   double loss_then_ = 0;  // at the switch, and after how many samples
