@@ -11,6 +11,7 @@ MEASURED is a directory with what the benchmarks wrote:
   simulator.json               row of sim_bench
   controller.json              rows of controller_bench
   mean.json                    rows of mean_bench
+  codec.json                   rows of codec_bench
 
 Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
@@ -33,6 +34,10 @@ from typing import Optional, Tuple
 EVENTS_PER_SECOND = 1e6
 SIGNALS_PER_SECOND = 2e5
 ADDED_US = 50  # to a step, by the controller of partial reduce
+# Of the speed of a memory copy; what is not here is measured and nothing is claimed.
+CODEC_RATIOS = {("fp16", "encode"): 0.5, ("fp16", "decode"): 0.5, ("bf16", "encode"): 0.5,
+                ("bf16", "decode"): 0.5, ("int8", "encode"): 0.25, ("int8", "decode"): 0.25,
+                ("topk", "encode"): 0.1}
 BUSY_PERCENT = 10  # above it, the figures are no evidence
 STEP_MODELS = ("mlp", "cnn")
 WORKERS = (2, 4)
@@ -142,6 +147,14 @@ def mean_rows(folder):
                       None, 1.0)
 
 
+def codec_rows(folder):
+    for _, text in read_files(folder, "codec.json"):
+        for row in json.loads(text):
+            yield Row("codec", f"{row['codec']}, {row['direction']}", "memory copy",
+                      row["gb_per_second"], row["copy_gb_per_second"], "GB/s", row["ratio"], None,
+                      CODEC_RATIOS.get((row["codec"], row["direction"])))
+
+
 def number(value):
     return "-" if value is None else f"{value:.2f}" if value < 10 else f"{value:,.0f}"
 
@@ -164,9 +177,9 @@ def print_table(rows):
 def missing(rows):
     """Claims that nothing was measured for."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "controller", "mean", "simulator")}
+              for bench in ("all_reduce", "step", "controller", "mean", "codec", "simulator")}
     wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "controller": 3, "mean": 4,
-              "simulator": 1}
+              "codec": len(CODEC_RATIOS), "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
 
@@ -180,7 +193,7 @@ def main():
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
     rows = gloo + mpi + [row for rows_of in (step_rows, controller_rows, mean_rows,
-                                                 simulator_rows)
+                                                 codec_rows, simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)
     if options.out:

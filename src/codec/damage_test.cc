@@ -1,0 +1,131 @@
+// What arrives may be anything: every outcome is an error or numbers, and an error adds nothing.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+
+#include "codec/any_values.h"
+
+namespace motley {
+namespace {
+
+// Exactly as long as the bytes, so that a sanitizer sees one read too many.
+struct Exact {
+  explicit Exact(std::span<const std::byte> bytes)
+      : room(new std::byte[bytes.size()]), size(bytes.size()) {
+    std::copy(bytes.begin(), bytes.end(), room.get());
+  }
+  std::span<const std::byte> bytes() const { return {room.get(), size}; }
+
+  std::unique_ptr<std::byte[]> room;
+  std::size_t size;
+};
+
+// Both ways of reading agree on whether the bytes are sound. True when they are.
+bool is_read(CodecKind kind, std::span<const std::byte> bytes, std::size_t count) {
+  const Exact exact(bytes);
+  std::vector<float> values(count);
+  const Status read = decode(kind, exact.bytes(), values);
+  std::vector<float> sum(count, 1.5F);
+  const Status added = add_decoded(kind, exact.bytes(), 0, sum);
+  EXPECT_EQ(read.has_value(), added.has_value());
+  if (!added) {
+    EXPECT_FALSE(added.error().message.empty());
+    EXPECT_EQ(sum, std::vector<float>(count, 1.5F)) << "added before the error was found";
+  }
+  return read.has_value();
+}
+
+TEST(Damage, AnotherLengthIsAnError) {
+  Random random(1);
+  for (int round = 0; round < 300; ++round) {
+    const std::size_t count = 1 + random.below(700);
+    const auto values = normal_values(random, count);
+    for (const CodecKind kind : kAllCodecs) {
+      Encoder encoder({.kind = kind, .ratio = 0.2}, 1, 0);
+      auto bytes = encoded(encoder, values);
+      ASSERT_TRUE(is_read(kind, bytes, count));
+      ASSERT_FALSE(is_read(kind, {}, count));
+      // Of topk a shorter one is read with other places, which are ascending only by chance.
+      const auto shorter = std::span(bytes).first(random.below(bytes.size()));
+      if (kind != CodecKind::kTopk || shorter.size() % 8 != 0) {
+        ASSERT_FALSE(is_read(kind, shorter, count)) << static_cast<int>(kind);
+      }
+      bytes.resize(bytes.size() + 1 + random.below(7));
+      ASSERT_FALSE(is_read(kind, bytes, count)) << static_cast<int>(kind);
+    }
+  }
+}
+
+TEST(Damage, OfNothingAnyByteIsTooMany) {
+  const std::vector<std::byte> bytes(8);
+  for (const CodecKind kind : kAllCodecs) {
+    EXPECT_FALSE(is_read(kind, bytes, 0)) << static_cast<int>(kind);
+  }
+}
+
+TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
+  Random random(2);
+  int refused = 0;
+  for (int round = 0; round < 6'000; ++round) {
+    const std::size_t count = random.below(600);
+    for (const CodecKind kind : kAllCodecs) {
+      const std::size_t size = kind == CodecKind::kTopk ? random.below(count + 2) * 8
+                                                        : encoded_size({.kind = kind}, count);
+      const auto bytes = any_bytes(random, size);
+      const bool sound = is_read(kind, bytes, count);
+      const bool any_will_do = kind != CodecKind::kInt8 && kind != CodecKind::kTopk;
+      ASSERT_TRUE(sound || !any_will_do);
+      refused += sound ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, 6'000);
+}
+
+// One bit of good bytes: the numbers of int8 stay finite, or NaN by its mark; places of topk stay
+// inside.
+TEST(Damage, OneWrongBit) {
+  Random random(3);
+  int refused = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    const std::size_t count = 1 + random.below(400);
+    const auto values = normal_values(random, count);
+    for (const CodecKind kind : {CodecKind::kInt8, CodecKind::kTopk}) {
+      Encoder encoder({.kind = kind, .ratio = 0.3}, 1, 0);
+      auto bytes = encoded(encoder, values);
+      bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
+      refused += is_read(kind, bytes, count) ? 0 : 1;
+      if (kind == CodecKind::kInt8) {
+        std::vector<float> back(count);
+        if (decode(kind, bytes, back)) {
+          for (const float value : back) {
+            ASSERT_FALSE(std::isinf(value));
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(refused, 500);
+}
+
+TEST(Damage, AnErrorInTheLastBlockAddsNothingToTheFirst) {
+  Random random(4);
+  const auto values = normal_values(random, 1000);
+  Encoder int8({.kind = CodecKind::kInt8}, 1, 0);
+  auto bytes = encoded(int8, values);
+  const float negative = -1;
+  std::memcpy(bytes.data() + 3 * 260, &negative, 4);
+  std::vector<float> sum(1000);
+  EXPECT_FALSE(add_decoded(CodecKind::kInt8, bytes, 1, sum));
+  EXPECT_EQ(sum, std::vector<float>(1000));
+
+  Encoder topk({.kind = CodecKind::kTopk, .ratio = 0.1}, 1, 0);
+  bytes = encoded(topk, values);
+  const std::uint32_t outside = 1000;
+  std::memcpy(bytes.data() + 99 * 4, &outside, 4);
+  EXPECT_FALSE(add_decoded(CodecKind::kTopk, bytes, 1, sum));
+  EXPECT_EQ(sum, std::vector<float>(1000));
+}
+
+}  // namespace
+}  // namespace motley

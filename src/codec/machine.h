@@ -1,0 +1,40 @@
+// Machine: which instructions a codec may use. Every kernel has a portable form and one for
+// processors with AVX2 and F16C, chosen when it runs; both give the same bits, so that machines
+// that are not alike agree on what travels.
+//
+//   on_machine(machine, [&]() MOTLEY_INLINE { ... });   // one loop, compiled for either
+#pragma once
+
+#include <cstdint>
+
+#if defined(__x86_64__)
+#define MOTLEY_AVX2 __attribute__((target("avx2,f16c")))
+#else
+#define MOTLEY_AVX2
+#endif
+#define MOTLEY_INLINE __attribute__((always_inline))
+
+namespace motley {
+
+enum class Machine : std::uint8_t { kPortable, kAvx2 };
+
+// The best that this processor offers.
+Machine this_machine();
+
+template <class Body>
+MOTLEY_AVX2 void on_avx2(Body body) {
+  body();
+}
+
+// Runs `body`, a lambda marked MOTLEY_INLINE: it is compiled into both branches, so that the
+// compiler vectorises the same source once with the wide instructions and once without.
+template <class Body>
+void on_machine(Machine machine, Body body) {
+  if (machine == Machine::kAvx2) {
+    on_avx2(body);
+  } else {
+    body();
+  }
+}
+
+}  // namespace motley
