@@ -81,15 +81,12 @@ TEST(Allocations, AMailboxKeepsItsMemory) {
   EXPECT_EQ(allocated - before, 0);
 }
 
+constexpr int kWorkers = 6;
+
 // Of a whole run in the simulator, per iteration of a worker once it is under way.
-double allocated_per_iteration(const std::string& graph, const std::string& mode) {
-  constexpr int kWorkers = 6;
+double allocated_per_iteration(Job job) {
   const auto allocated_in = [&](std::int64_t iterations) {
-    Job job = simulated_job("hop", alike(kWorkers), kWorkers, iterations);
-    job.strategy.hop.graph = graph;
-    job.strategy.hop.mode = mode;
-    job.strategy.hop.max_gap = 3;
-    job.cluster.slowdowns = {{0.2, 4}};
+    job.train.steps = iterations;
     Models models = still_models(kWorkers, 1'000, 1);
     SimCluster cluster(job.cluster);
     start_all(cluster, job, 100, models);
@@ -100,15 +97,33 @@ double allocated_per_iteration(const std::string& graph, const std::string& mode
   return static_cast<double>(allocated_in(3'000) - allocated_in(1'000)) / (2'000 * kWorkers);
 }
 
+double allocated_per_iteration_of_hop(const std::string& graph, const std::string& mode) {
+  Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
+  job.strategy.hop.graph = graph;
+  job.strategy.hop.mode = mode;
+  job.strategy.hop.max_gap = 3;
+  job.cluster.slowdowns = {{0.2, 4}};
+  return allocated_per_iteration(job);
+}
+
 // A worker makes one payload of its model, however many neighbours get it, one for its request of
 // samples, and gets one in answer; tokens and acknowledgements have none. What is left is not for
 // messages: orders of an epoch, estimates of a worker's speed.
 TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
   for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
-    const double few = allocated_per_iteration("ring", mode);
+    const double few = allocated_per_iteration_of_hop("ring", mode);
     EXPECT_GT(few, 2.9) << mode;  // or else they are not counted
     EXPECT_LT(few, 3.5) << mode;
-    EXPECT_NEAR(allocated_per_iteration("complete", mode), few, 0.05) << mode;
+    EXPECT_NEAR(allocated_per_iteration_of_hop("complete", mode), few, 0.05) << mode;
+  }
+}
+
+// A worker makes a payload for each other's chunk, and one of the sum of its own, whoever gets it.
+TEST(Allocations, ASumInACodecAllocatesItsPayloads) {
+  for (const char* codec : {"fp16", "bf16", "int8", "topk"}) {
+    Job job = simulated_job("all_reduce", alike(kWorkers), kWorkers, 1);
+    job.strategy.codec = codec;
+    EXPECT_NEAR(allocated_per_iteration(job), kWorkers, 0.5) << codec;
   }
 }
 
