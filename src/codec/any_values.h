@@ -25,7 +25,8 @@ inline std::vector<float> normal_values(Random& random, std::size_t count) {
   return values;
 }
 
-// Any 32 bits, and now and then a value at an edge.
+// Any 32 bits; or so few of them that many lie half way between two of fp16 or bf16; or a value at
+// an edge.
 inline std::vector<float> any_values(Random& random, std::size_t count) {
   using Limits = std::numeric_limits<float>;
   constexpr float kEdges[] = {0.0F,
@@ -47,8 +48,10 @@ inline std::vector<float> any_values(Random& random, std::size_t count) {
   std::vector<float> values(count);
   for (float& value : values) {
     const std::uint64_t bits = random.next();
-    value = bits >> 62 == 0 ? kEdges[bits % std::size(kEdges)]
-                            : std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    constexpr std::uint32_t kMasks[] = {0, ~0U << 12, ~0U << 15, ~0U};
+    value = bits >> 62 == 0
+                ? kEdges[bits % std::size(kEdges)]
+                : std::bit_cast<float>(static_cast<std::uint32_t>(bits) & kMasks[bits >> 62]);
   }
   return values;
 }

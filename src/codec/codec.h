@@ -18,7 +18,7 @@
 // With error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019) nothing is
 // lost for good: what did not travel is added to what travels next.
 //
-// Cost: one pass over memory, topk five; one more or two with error feedback. Nothing is allocated
+// Cost: one pass over memory, topk four; two more with error feedback. Nothing is allocated
 // after the first call.
 #pragma once
 

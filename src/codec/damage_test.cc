@@ -67,8 +67,8 @@ TEST(Damage, OfNothingAnyByteIsTooMany) {
 TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
   Random random(2);
   int refused = 0;
-  for (int round = 0; round < 6'000; ++round) {
-    const std::size_t count = random.below(600);
+  for (int round = 0; round < 3'000; ++round) {
+    const std::size_t count = random.below(400);
     for (const CodecKind kind : kAllCodecs) {
       const std::size_t size = kind == CodecKind::kTopk ? random.below(count + 2) * 8
                                                         : encoded_size({.kind = kind}, count);
@@ -79,7 +79,7 @@ TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
       refused += sound ? 0 : 1;
     }
   }
-  EXPECT_GT(refused, 6'000);
+  EXPECT_GT(refused, 3'000);
 }
 
 // One bit of good bytes: the numbers of int8 stay finite, or NaN by its mark; places of topk stay
@@ -87,7 +87,7 @@ TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
 TEST(Damage, OneWrongBit) {
   Random random(3);
   int refused = 0;
-  for (int round = 0; round < 5'000; ++round) {
+  for (int round = 0; round < 3'000; ++round) {
     const std::size_t count = 1 + random.below(400);
     const auto values = normal_values(random, count);
     for (const CodecKind kind : {CodecKind::kInt8, CodecKind::kTopk}) {
@@ -105,7 +105,7 @@ TEST(Damage, OneWrongBit) {
       }
     }
   }
-  EXPECT_GT(refused, 500);
+  EXPECT_GT(refused, 300);
 }
 
 TEST(Damage, AnErrorInTheLastBlockAddsNothingToTheFirst) {

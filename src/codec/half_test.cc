@@ -78,7 +78,7 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
   for (const Format& format : kFormats) {
     const float largest = value_of(format, format.largest);
     int ties = 0;
-    for (int i = 0; i < 500'000; ++i) {
+    for (int i = 0; i < 150'000; ++i) {
       const auto bits = static_cast<std::uint32_t>(random.next());
       // A third of them have few bits, so that ties are among them.
       const float value =

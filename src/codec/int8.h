@@ -1,6 +1,6 @@
 // One byte a number: blocks of 256 numbers, each with a scale of its own, rounded at random so that
-// the expectation of what arrives is what was sent (QSGD: Alistarh et al., NeurIPS 2017; the scale
-// by the largest magnitude is that of its implementation).
+// the expectation of what arrives is what was sent (QSGD: Alistarh et al., NeurIPS 2017, in the
+// variant of its experiments, which scales buckets by their largest magnitude).
 //
 //   scale = largest |x| of the block / 127, at least 2^-126; 0 where all are zero
 //   code  = floor(x / scale + u), u uniform in (0, 1)       x arrives as code * scale

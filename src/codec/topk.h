@@ -6,7 +6,7 @@
 //
 // On the wire: k places as 32-bit integers, ascending, then the k numbers as floats.
 //
-// Cost: about five passes, whatever the numbers are. Magnitudes of floats are in the order of their
+// Cost: four passes, whatever the numbers are. Magnitudes of floats are in the order of their
 // bits, so the k-th largest is found 11, then 10, then 10 bits at a time: count how many entries
 // have each value of these bits, walk down from the largest until k are counted, look on only in
 // the bucket where that was. A last pass writes what is at or above it.
