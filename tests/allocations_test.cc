@@ -81,15 +81,12 @@ TEST(Allocations, AMailboxKeepsItsMemory) {
   EXPECT_EQ(allocated - before, 0);
 }
 
+constexpr int kWorkers = 6;
+
 // Of a whole run in the simulator, per iteration of a worker once it is under way.
-double allocated_per_iteration(const std::string& graph, const std::string& mode) {
-  constexpr int kWorkers = 6;
-  const auto allocated_in = [&](std::int64_t iterations) {
-    Job job = simulated_job("hop", alike(kWorkers), kWorkers, iterations);
-    job.strategy.hop.graph = graph;
-    job.strategy.hop.mode = mode;
-    job.strategy.hop.max_gap = 3;
-    job.cluster.slowdowns = {{0.2, 4}};
+double allocated_per_iteration(Job job, std::int64_t iterations) {
+  const auto allocated_in = [&](std::int64_t steps) {
+    job.train.steps = steps;
     Models models = still_models(kWorkers, 1'000, 1);
     SimCluster cluster(job.cluster);
     start_all(cluster, job, 100, models);
@@ -97,7 +94,17 @@ double allocated_per_iteration(const std::string& graph, const std::string& mode
     cluster.run();
     return allocated - before;
   };
-  return static_cast<double>(allocated_in(3'000) - allocated_in(1'000)) / (2'000 * kWorkers);
+  const std::int64_t more = allocated_in(3 * iterations) - allocated_in(iterations);
+  return static_cast<double>(more) / static_cast<double>(2 * iterations * kWorkers);
+}
+
+double allocated_per_iteration_of_hop(const std::string& graph, const std::string& mode) {
+  Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
+  job.strategy.hop.graph = graph;
+  job.strategy.hop.mode = mode;
+  job.strategy.hop.max_gap = 3;
+  job.cluster.slowdowns = {{0.2, 4}};
+  return allocated_per_iteration(job, 1'000);
 }
 
 // A worker makes one payload of its model, however many neighbours get it, one for its request of
@@ -105,10 +112,20 @@ double allocated_per_iteration(const std::string& graph, const std::string& mode
 // messages: orders of an epoch, estimates of a worker's speed.
 TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
   for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
-    const double few = allocated_per_iteration("ring", mode);
+    const double few = allocated_per_iteration_of_hop("ring", mode);
     EXPECT_GT(few, 2.9) << mode;  // or else they are not counted
     EXPECT_LT(few, 3.5) << mode;
-    EXPECT_NEAR(allocated_per_iteration("complete", mode), few, 0.05) << mode;
+    EXPECT_NEAR(allocated_per_iteration_of_hop("complete", mode), few, 0.05) << mode;
+  }
+}
+
+// A worker makes a payload for each other's chunk, and one of the sum of its own, whoever gets it.
+TEST(Allocations, ASumInACodecAllocatesItsPayloads) {
+  for (const char* codec : {"fp16", "bf16", "int8", "topk"}) {
+    Job job = simulated_job("all_reduce", alike(kWorkers), 100, 1);  // no step is short
+    job.strategy.adaptive.window = 1'000'000;                        // and no speed estimated
+    job.strategy.codec = codec;
+    EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << codec;
   }
 }
 

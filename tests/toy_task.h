@@ -46,7 +46,7 @@ struct ToyData {
 
 class ToyReplica final : public Replica {
  public:
-  ToyReplica(std::shared_ptr<const ToyData> data, double lr, double momentum)
+  ToyReplica(std::shared_ptr<const ToyData> data, double lr, double momentum = 0)
       : data_(std::move(data)),
         lr_(lr),
         momentum_(momentum),

@@ -159,6 +159,7 @@ TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
   EXPECT_EQ(replicas[1]->buffer(), 2.0F);
 
   // A step of 4 samples and one of 2, one for each worker: 4/6 and 2/6.
+  job.train.epochs = 1;
   replicas = slopes({1, 5});
   train_all(job, 6, replicas);
   EXPECT_FLOAT_EQ(replicas[0]->value(), 10 - 4.0F / 6 * 1 - 2.0F / 6 * 5);
@@ -168,8 +169,10 @@ TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
 
 // Four workers, then two samples for two of them: who has none stays where it is.
 TEST(LocalSgd, WithoutSamplesThereIsNoStep) {
+  Job job = local_job(alike(4), 4, 2, 2);
+  job.train.epochs = 1;
   Slopes replicas = slopes({1, 2, 3, 4});
-  train_all(local_job(alike(4), 4, 2, 2), 6, replicas);
+  train_all(job, 6, replicas);
   const float change = (2 * 1.0F + 2 * 2.0F + 1 * 1.5F + 1 * 2.0F) / 6;
   for (const auto& replica : replicas) {
     EXPECT_FLOAT_EQ(replica->value(), 10 - change);
