@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -80,10 +81,11 @@ TEST(Reward, OfAStraightLine) {
 TEST(Reward, IsZeroWhereNothingIsReached) {
   EXPECT_EQ(reward(losses(2, 2, 2), 1), 0);
   EXPECT_EQ(reward(losses(2, 1, 2.5), 1), 0);
-  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);        // is there already
-  EXPECT_EQ(reward(losses(2, 1.25, 1.0625), 1), 0);  // c0 = 1
-  EXPECT_EQ(reward(losses(2, 1.25, 1.0625), 0.5), 0);
-  EXPECT_GT(reward(losses(2, 1.25, 1.0625), 1.05), 0);
+  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);                  // is there already
+  const LossCurve down_to_one{{{0, 2}, {1, 1.5}, {3, 1.25}}};  // 1 / (t + 1) + 1
+  EXPECT_EQ(reward(down_to_one, 1), 0);
+  EXPECT_EQ(reward(down_to_one, 0.5), 0);
+  EXPECT_DOUBLE_EQ(reward(down_to_one, 1.125), 1.0 / 7);
   EXPECT_EQ(reward({{{0, 3}, {0, 2}, {0, 1}}}, 2), 0);
 }
 
@@ -126,22 +128,24 @@ RC_GTEST_PROP(CommitSearch, ClimbsToThePeak, ()) {
 
 // Time on the samples' own clock: being nearer to the target is no merit of the period.
 TEST(CommitSearch, WithATargetComparesMoments) {
-  CommitSearch search({.loss_target = 0.2});
-  const Hyperbola curve;
-  for (int i = 0; i < 2; ++i) {
-    search.period_over(curve.sampled(i, i + 0.5, i + 1));
+  const Hyperbola first;
+  // From the same loss at 1, a little steeper or flatter.
+  const Hyperbola steeper{1.05, 2 - 1.05 * 1.05, 0};
+  const Hyperbola flatter{0.95, 2 - 0.95 * 0.95, 0};
+  for (const auto& [second, commits] : {std::pair(steeper, 3), std::pair(flatter, 1)}) {
+    CommitSearch search({.loss_target = 0.2});
+    search.period_over(first.sampled(0, 0.5, 1));
+    search.period_over(second.sampled(1, 1.5, 2));
+    EXPECT_EQ(search.commits(), commits);
   }
-  // One and the same curve: but for rounding, as good as before.
-  CommitSearch faster({.loss_target = 0.2});
-  faster.period_over(curve.sampled(0, 0.5, 1));
-  const Hyperbola steeper{1.05, curve.b - 0.1025, 0};  // from the same loss at 1, 5 % steeper
-  faster.period_over(steeper.sampled(1, 1.5, 2));
-  EXPECT_EQ(faster.commits(), 3);  // tries it
-  CommitSearch slower({.loss_target = 0.2});
-  slower.period_over(curve.sampled(0, 0.5, 1));
-  const Hyperbola flatter{0.95, curve.b + 0.0975, 0};
-  slower.period_over(flatter.sampled(1, 1.5, 2));
-  EXPECT_EQ(slower.commits(), 1);
+}
+
+// A target that is reached already would earn nothing, whatever is tried.
+TEST(CommitSearch, BelowItsTargetGoesOnAsWithoutOne) {
+  CommitSearch search({.loss_target = 10});
+  search.period_over(losses(2, 1.9, 1.8));
+  search.period_over(losses(1.8, 1.65, 1.5));
+  EXPECT_EQ(search.commits(), 3);
 }
 
 TEST(CommitSearch, TellsWhatItDoes) {
