@@ -89,6 +89,13 @@ TEST(Reward, IsZeroWhereNothingIsReached) {
   EXPECT_EQ(reward({{{0, 3}, {0, 2}, {0, 1}}}, 2), 0);
 }
 
+TEST(Reward, OfWhatIsNoNumberIsZero) {
+  EXPECT_EQ(reward(losses(2, 1, -double{INFINITY}), 1), 0);
+  EXPECT_EQ(reward(losses(2, double{NAN}, 1), 1), 0);
+  EXPECT_EQ(reward(losses(double{INFINITY}, 2, 1), 1), 0);
+  EXPECT_TRUE(std::isfinite(reward({{{0, 3}, {1e-320, 2}, {2e-320, 1}}}, 2)));
+}
+
 RC_GTEST_PROP(Reward, IsFiniteAndNotNegative, ()) {
   const auto any = [] {
     return *rc::gen::oneOf(
@@ -158,6 +165,14 @@ TEST(CommitSearch, TellsWhatItDoes) {
   EXPECT_EQ(search.commits(), 1);
   EXPECT_EQ(search.reason(),
             "1 commits a period: one more earned 0.05, which is not more than 0.1");
+}
+
+TEST(CommitSearch, StaysWhereOneMoreEarnsAsMuch) {
+  CommitSearch search;
+  search.period_over(losses(2, 1.9, 1.8));
+  search.period_over(losses(2, 1.9, 1.8));
+  EXPECT_EQ(search.commits(), 1);
+  EXPECT_FALSE(search.searching());
 }
 
 TEST(CommitSearch, NeverWantsMoreThanTheSlowestWorkerCanMake) {
