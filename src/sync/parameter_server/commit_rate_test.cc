@@ -235,11 +235,11 @@ TEST(CommitTimer, CommitsAreDueAtTheirPartsOfThePeriod) {
   timer.begin_period(100, 60, 3);
   EXPECT_FALSE(timer.due(119));
   EXPECT_TRUE(timer.due(120));
-  timer.committed(131, 2);       // late, and the next one is due no later, and to be over at 140
-  EXPECT_FALSE(timer.due(131));  // no iteration since
+  timer.committed(131, 2);  // late; the next one is due no later for it, and is to be over at 140
   EXPECT_FALSE(timer.due(137));
   EXPECT_TRUE(timer.due(138));
-  timer.committed(170, 5);  // that took long: the last one is due at once
+  timer.committed(170, 5);       // that took long: the last one is due at once
+  EXPECT_FALSE(timer.due(170));  // but not without an iteration
   EXPECT_TRUE(timer.due(171));
   timer.committed(172, 1);
   EXPECT_FALSE(timer.due(1e9));
