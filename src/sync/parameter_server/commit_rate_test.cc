@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -80,11 +81,19 @@ TEST(Reward, OfAStraightLine) {
 TEST(Reward, IsZeroWhereNothingIsReached) {
   EXPECT_EQ(reward(losses(2, 2, 2), 1), 0);
   EXPECT_EQ(reward(losses(2, 1, 2.5), 1), 0);
-  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);        // is there already
-  EXPECT_EQ(reward(losses(2, 1.25, 1.0625), 1), 0);  // c0 = 1
-  EXPECT_EQ(reward(losses(2, 1.25, 1.0625), 0.5), 0);
-  EXPECT_GT(reward(losses(2, 1.25, 1.0625), 1.05), 0);
+  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);                  // is there already
+  const LossCurve down_to_one{{{0, 2}, {1, 1.5}, {3, 1.25}}};  // 1 / (t + 1) + 1
+  EXPECT_EQ(reward(down_to_one, 1), 0);
+  EXPECT_EQ(reward(down_to_one, 0.5), 0);
+  EXPECT_DOUBLE_EQ(reward(down_to_one, 1.125), 1.0 / 7);
   EXPECT_EQ(reward({{{0, 3}, {0, 2}, {0, 1}}}, 2), 0);
+}
+
+TEST(Reward, OfWhatIsNoNumberIsZero) {
+  EXPECT_EQ(reward(losses(2, 1, -double{INFINITY}), 1), 0);
+  EXPECT_EQ(reward(losses(2, double{NAN}, 1), 1), 0);
+  EXPECT_EQ(reward(losses(double{INFINITY}, 2, 1), 1), 0);
+  EXPECT_TRUE(std::isfinite(reward({{{0, 3}, {1e-320, 2}, {2e-320, 1}}}, 2)));
 }
 
 RC_GTEST_PROP(Reward, IsFiniteAndNotNegative, ()) {
@@ -126,22 +135,24 @@ RC_GTEST_PROP(CommitSearch, ClimbsToThePeak, ()) {
 
 // Time on the samples' own clock: being nearer to the target is no merit of the period.
 TEST(CommitSearch, WithATargetComparesMoments) {
-  CommitSearch search({.loss_target = 0.2});
-  const Hyperbola curve;
-  for (int i = 0; i < 2; ++i) {
-    search.period_over(curve.sampled(i, i + 0.5, i + 1));
+  const Hyperbola first;
+  // From the same loss at 1, a little steeper or flatter.
+  const Hyperbola steeper{1.05, 2 - 1.05 * 1.05, 0};
+  const Hyperbola flatter{0.95, 2 - 0.95 * 0.95, 0};
+  for (const auto& [second, commits] : {std::pair(steeper, 3), std::pair(flatter, 1)}) {
+    CommitSearch search({.loss_target = 0.2});
+    search.period_over(first.sampled(0, 0.5, 1));
+    search.period_over(second.sampled(1, 1.5, 2));
+    EXPECT_EQ(search.commits(), commits);
   }
-  // One and the same curve: but for rounding, as good as before.
-  CommitSearch faster({.loss_target = 0.2});
-  faster.period_over(curve.sampled(0, 0.5, 1));
-  const Hyperbola steeper{1.05, curve.b - 0.1025, 0};  // from the same loss at 1, 5 % steeper
-  faster.period_over(steeper.sampled(1, 1.5, 2));
-  EXPECT_EQ(faster.commits(), 3);  // tries it
-  CommitSearch slower({.loss_target = 0.2});
-  slower.period_over(curve.sampled(0, 0.5, 1));
-  const Hyperbola flatter{0.95, curve.b + 0.0975, 0};
-  slower.period_over(flatter.sampled(1, 1.5, 2));
-  EXPECT_EQ(slower.commits(), 1);
+}
+
+// A target that is reached already would earn nothing, whatever is tried.
+TEST(CommitSearch, BelowItsTargetGoesOnAsWithoutOne) {
+  CommitSearch search({.loss_target = 10});
+  search.period_over(losses(2, 1.9, 1.8));
+  search.period_over(losses(1.8, 1.65, 1.5));
+  EXPECT_EQ(search.commits(), 3);
 }
 
 TEST(CommitSearch, TellsWhatItDoes) {
@@ -154,6 +165,14 @@ TEST(CommitSearch, TellsWhatItDoes) {
   EXPECT_EQ(search.commits(), 1);
   EXPECT_EQ(search.reason(),
             "1 commits a period: one more earned 0.05, which is not more than 0.1");
+}
+
+TEST(CommitSearch, StaysWhereOneMoreEarnsAsMuch) {
+  CommitSearch search;
+  search.period_over(losses(2, 1.9, 1.8));
+  search.period_over(losses(2, 1.9, 1.8));
+  EXPECT_EQ(search.commits(), 1);
+  EXPECT_FALSE(search.searching());
 }
 
 TEST(CommitSearch, NeverWantsMoreThanTheSlowestWorkerCanMake) {
@@ -216,11 +235,11 @@ TEST(CommitTimer, CommitsAreDueAtTheirPartsOfThePeriod) {
   timer.begin_period(100, 60, 3);
   EXPECT_FALSE(timer.due(119));
   EXPECT_TRUE(timer.due(120));
-  timer.committed(131, 2);       // late, and the next one is due no later, and to be over at 140
-  EXPECT_FALSE(timer.due(131));  // no iteration since
+  timer.committed(131, 2);  // late; the next one is due no later for it, and is to be over at 140
   EXPECT_FALSE(timer.due(137));
   EXPECT_TRUE(timer.due(138));
-  timer.committed(170, 5);  // that took long: the last one is due at once
+  timer.committed(170, 5);       // that took long: the last one is due at once
+  EXPECT_FALSE(timer.due(170));  // but not without an iteration
   EXPECT_TRUE(timer.due(171));
   timer.committed(172, 1);
   EXPECT_FALSE(timer.due(1e9));

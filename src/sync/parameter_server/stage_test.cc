@@ -30,8 +30,10 @@ TEST(StageSwitch, WantsThreeReportsInARow) {
   EXPECT_EQ(stage.reason(), "coarse: loss 1, fine from 1 on");
   report(stage, 0.8);
   EXPECT_TRUE(stage.fine());
-  report(stage, 50);
-  EXPECT_TRUE(stage.fine());
+  for (const double loss : {50.0, 0.1, 0.1, 0.1}) {
+    report(stage, loss);
+    EXPECT_TRUE(stage.fine());
+  }
   EXPECT_EQ(stage.reason(), "fine: loss 0.8 reached 1 after 700 samples");
 }
 
