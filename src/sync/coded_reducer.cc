@@ -39,10 +39,12 @@ void CodedReducer::sum(Block block) {
 }
 
 void CodedReducer::prepare() {
-  tails_.resize(static_cast<std::size_t>(size_) * Replica::kTail);
-  const std::uint64_t stream = kStream + static_cast<std::uint64_t>(self_ * size_);
-  for (Rank chunk = 0; chunk < size_; ++chunk) {
-    encoders_.emplace_back(options_, seed_, stream + static_cast<std::uint64_t>(chunk));
+  const auto encoders = static_cast<std::size_t>(size_);
+  tails_.resize(encoders * Replica::kTail);
+  encoders_.reserve(encoders);
+  const std::uint64_t stream = kStream + static_cast<std::uint64_t>(self_) * encoders;
+  for (std::size_t chunk = 0; chunk < encoders; ++chunk) {
+    encoders_.emplace_back(options_, seed_, stream + chunk);
   }
 }
 
