@@ -54,7 +54,7 @@ inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
   Random random(seed, 0x1057);
   job.train.steps = 1'000;
   Models models = still_models(job.cluster.workers, 30, seed);
-  SimCluster cluster(job.cluster);
+  SimCluster cluster(job.cluster, job.servers());
   start_all(cluster, job, 5'000, models);
   const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
   cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),

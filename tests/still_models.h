@@ -62,15 +62,18 @@ inline void start_workers(SimCluster& cluster, const Job& job, std::int64_t samp
   }
 }
 
-// And the coordinator's side of the job's method.
+// And the coordinator's side of the job's method, and its servers if it has any.
 inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
   start_workers(cluster, job, samples, models);
+  for (int server = 0; server < job.servers(); ++server) {
+    cluster.start(job.cluster.workers + server, [&job](Node& node) { hold(node, job); });
+  }
   cluster.start(kCoordinator,
                 [&job, samples](Node& node) { serve(node, job, samples, [] { return false; }); });
 }
 
 inline void run_all(const Job& job, std::int64_t samples, Models& models) {
-  SimCluster cluster(job.cluster);
+  SimCluster cluster(job.cluster, job.servers());
   start_all(cluster, job, samples, models);
   cluster.run();
 }

@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "cluster/graph.h"
-#include "node/node.h"
 #include "sync/supply.h"
+#include "tests/forwarding_node.h"
 
 namespace motley {
 
@@ -52,13 +51,10 @@ class Watch {
   std::function<void(Rank, std::int64_t)> on_begin;  // before it counts
 };
 
-class WatchedNode final : public Node {
+class WatchedNode final : public ForwardingNode {
  public:
-  WatchedNode(Node& node, Watch& watch) : node_(node), watch_(watch) {}
+  WatchedNode(Node& node, Watch& watch) : ForwardingNode(node), watch_(watch) {}
 
-  Rank rank() const override { return node_.rank(); }
-  int size() const override { return node_.size(); }
-  Seconds now() const override { return node_.now(); }
   void send(Rank to, Channel channel, Header header, Payload payload) override {
     if (channel == Channel::kSupply) {
       if (const auto request = payload.record<SupplyRequest>(); request && header.tag == 0) {
@@ -67,20 +63,10 @@ class WatchedNode final : public Node {
         watch_.leaves(rank(), now());
       }
     }
-    node_.send(to, channel, header, std::move(payload));
-  }
-  std::optional<Message> receive_until(Match match, Seconds deadline) override {
-    return node_.receive_until(match, deadline);
-  }
-  void forget(Rank peer) override { node_.forget(peer); }
-  void busy(Seconds cost, const std::function<void()>& body) override { node_.busy(cost, body); }
-  void sleep(Seconds duration) override { node_.sleep(duration); }
-  void spawn(std::string name, std::function<void(Node&)> body) override {
-    node_.spawn(std::move(name), std::move(body));
+    ForwardingNode::send(to, channel, header, std::move(payload));
   }
 
  private:
-  Node& node_;
   Watch& watch_;
 };
 

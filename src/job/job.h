@@ -99,13 +99,13 @@ struct AdspSpec {
 };
 
 struct AshlSpec {
-  std::int64_t h_preset_ahl = 16;     // H_preset of the coarse stage, iterations
-  std::int64_t h_preset_shl = 4;      // and of the fine one
+  std::int64_t h_preset_ahl = 4;      // H_preset of the coarse stage, iterations
+  std::int64_t h_preset_shl = 2;      // and of the fine one
   double r_preset = 0.1;              // part of the entries that the busiest link carries
   std::optional<double> loss_preset;  // the global loss at which the fine stage begins
   std::int64_t staleness = 3;         // s_preset, commits
   double eta = 1;                     // multiplies every worker's eta_i = D_i
-  bool error_feedback = true;
+  bool error_feedback = false;        // the paper has none
   double drift = 0.2;  // a round that takes so much longer or shorter is measured anew
   bool joint = false;  // GET_H reckons with compressed pushes
 };

@@ -41,7 +41,7 @@ std::shared_ptr<ToyTask> toy_task(const Job& job) {
 }
 
 // What a worker of this program loads. The job's name says how it should fail.
-Result<LoadedJob> load_toy(const std::string& text) {
+Result<LoadedJob> load_toy(const std::string& text, Rank rank) {
   auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
   if (!job) {
     return tl::unexpected(job.error());
@@ -52,7 +52,8 @@ Result<LoadedJob> load_toy(const std::string& text) {
   if (job->name == "deadly") {
     raise(SIGKILL);
   }
-  return LoadedJob{*job, toy_task(*job)};
+  const bool is_server = rank >= job->cluster.workers;
+  return LoadedJob{*job, is_server ? nullptr : toy_task(*job)};
 }
 
 Job toy_job(std::vector<std::string> overrides = {}) {

@@ -12,10 +12,10 @@
 namespace motley {
 namespace {
 
-// A check period of one worker, from the coordinator.
+// A check period, from the coordinator.
 struct Period {
   Seconds gamma = 0;
-  std::int64_t commits = 0;  // dC_i
+  std::int64_t target = 0;  // C_target: commits that every worker has made when it ends
 };
 
 class AdspWorker final : public Committer {
@@ -31,7 +31,7 @@ class AdspWorker final : public Committer {
       if (!period) {
         throw Interrupted(kCoordinator, "the coordinator's period is damaged");
       }
-      timer_.begin_period(node().now(), period->gamma, period->commits);
+      timer_.begin_period(node().now(), period->gamma, commits_for(period->target, commits()));
     }
     return timer_.due(node().now() + iteration_seconds());
   }
@@ -81,7 +81,6 @@ class AdspService final : public DepotListener {
     std::optional<Seconds> iteration;  // how long the last one took, with what followed it
     Seconds commit = 0;                // what its last commit took
     std::int64_t commits = 0;
-    std::int64_t commits_before = 0;  // at the beginning of the period
     bool left = false;
   };
 
@@ -132,25 +131,20 @@ class AdspService final : public DepotListener {
     const std::int64_t commits = spec_.search ? search_.commits() : spec_.commits;
     commits_tried_.push_back(commits);
     target_total_ += commits;
-    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      Worker& worker = workers_[rank];
-      worker.commits_before = worker.commits;
-      const Period period{*gamma_, commits_for(target_total_, worker.commits)};
-      context_.node.send(static_cast<Rank>(rank), Channel::kPlan, {}, Payload::of_record(period));
+    const Period period{*gamma_, target_total_};
+    for (Rank rank = 0; rank < context_.node.size(); ++rank) {
+      context_.node.send(rank, Channel::kPlan, {}, Payload::of_record(period));
     }
     start_ = {now, loss_.mean()};
     middle_.reset();
   }
 
   void end_period(Seconds now) {
-    const auto [fewest, most] = std::ranges::minmax(
-        workers_, {}, [](const Worker& worker) { return worker.commits - worker.commits_before; });
-    largest_difference_ =
-        std::max(largest_difference_,
-                 (most.commits - most.commits_before) - (fewest.commits - fewest.commits_before));
+    const auto [fewest, most] = std::ranges::minmax(workers_, {}, &Worker::commits);
+    largest_difference_ = std::max(largest_difference_, most.commits - fewest.commits);
     search_.period_over({start_, middle_.value_or(start_), LossSample{now, loss_.mean()}});
     const std::int64_t epoch = used_ / context_.ledger.dataset;
-    if (epoch > epoch_) {
+    if (epoch > epoch_ && !search_.searching()) {
       epoch_ = epoch;
       search_.restart("an epoch has begun");
     }
@@ -179,7 +173,7 @@ class AdspService final : public DepotListener {
   std::int64_t used_ = 0;             // samples
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> commits_tried_;  // by period
-  std::int64_t largest_difference_ = 0;      // of commits in a period, between two workers
+  std::int64_t largest_difference_ = 0;  // of commits between two workers, at the end of a period
 };
 
 }  // namespace

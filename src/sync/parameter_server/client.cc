@@ -26,7 +26,7 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
   }
 }
 
-void ServerClient::begin(Block first, bool phantom) {
+void ServerClient::begin(std::optional<Block> first) {
   if (node_.rank() != kFirstWorker) {
     return;
   }
@@ -34,10 +34,10 @@ void ServerClient::begin(Block first, bool phantom) {
     const BeginHeader header{static_cast<std::int64_t>(part.coded),
                              static_cast<std::int64_t>(part.plain)};
     Payload payload;
-    if (phantom) {
-      payload = Payload::phantom(std::max<std::size_t>(part.coded, 1) * sizeof(float));
-    } else if (first.size > 0) {
-      payload = Payload::borrow(first.part(part.begin, part.coded).floats());
+    if (first) {
+      const Block own = first->part(part.begin, part.coded);
+      payload = own.phantom() ? Payload::phantom(own.size * sizeof(float))
+                              : Payload::borrow(own.floats());
     }
     node_.send(part.server, Channel::kServer, header.header(), std::move(payload));
   }

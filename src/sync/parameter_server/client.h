@@ -2,6 +2,7 @@
 // many parts as there are servers; a commit pushes to all of them and then takes their answers.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codec/codec.h"
@@ -17,9 +18,8 @@ class ServerClient {
   // `coded` numbers travel in the job's codec; the `plain` ones behind them as they are.
   ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
 
-  // Tells the servers what to hold, on the first worker; elsewhere nothing. A block without size:
-  // zeros.
-  void begin(Block first, bool phantom);
+  // Tells the servers what to hold, on the first worker; elsewhere nothing. No block: zeros.
+  void begin(std::optional<Block> first);
 
   struct Reply {
     std::int64_t applied = 0;    // commits, by the first server, of all workers

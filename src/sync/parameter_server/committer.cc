@@ -18,7 +18,7 @@ Committer::Committer(const StrategyContext& context)
       supply_(context, Judged::kAnyone),
       client_(context.node, context.job, context.replica.parameters().size, 0) {
   const Block parameters = context.replica.parameters();
-  client_.begin(parameters, parameters.phantom());
+  client_.begin(parameters);
   base_.assign(parameters.floats().begin(), parameters.floats().end());
 }
 

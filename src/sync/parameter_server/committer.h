@@ -42,6 +42,7 @@ class Committer : public Strategy {
   double equal_weight() const { return 1.0 / context_.node.size(); }
   // Iterations since the last commit, and how long the last iteration took.
   std::int64_t since_commit() const { return since_commit_; }
+  std::int64_t commits() const { return commits_; }
   Seconds iteration_seconds() const { return iteration_seconds_; }
   void add_wait(Seconds seconds) { waited_ += seconds; }
 

@@ -80,13 +80,9 @@ class Server {
            kFirstWorker);
     coded_ = static_cast<std::size_t>(begin.coded);
     size_ = coded_ + static_cast<std::size_t>(begin.plain);
-    phantom_ = message.payload.is_phantom();
-    if (!phantom_) {
-      values_.assign(size_, 0.0F);
-      const auto first = message.payload.floats();
-      expect(first.empty() || first.size() == size_, kFirstWorker);
-      std::ranges::copy(first, values_.begin());
-    }
+    const auto first = message.payload.floats();
+    expect(first.empty() || first.size() == size_, kFirstWorker);
+    values_.assign(first.begin(), first.end());
   }
 
   void arrive(Message message) {
@@ -109,7 +105,7 @@ class Server {
       const Commit& commit = commits_[static_cast<std::size_t>(rank)];
       answer(rank, {applied_, commit.before, node_.now() - commit.arrived});
     }
-    if (sums_ && !released.empty()) {
+    if (sums_ && !released.empty()) {  // the next sum begins
       std::ranges::fill(values_, 0.0F);
     }
   }
@@ -119,9 +115,11 @@ class Server {
     commit.waits = false;
     commit.before = applied_++;
     const Payload payload = std::exchange(commit.payload, {});
+    phantom_ = payload.is_phantom();
     if (phantom_) {
       return;
     }
+    values_.resize(size_);  // zeros, where nothing was said
     const std::size_t plain_bytes = (size_ - coded_) * sizeof(float);
     expect(payload.bytes().size() >= plain_bytes, rank);
     const auto weight = static_cast<float>(commit.header.weight);
@@ -152,7 +150,7 @@ class Server {
   std::vector<float> values_;    // none of a phantom
   std::size_t coded_ = 0;        // numbers that travel in the codec
   std::size_t size_ = 0;
-  bool phantom_ = false;
+  bool phantom_ = false;      // as what was committed last
   std::int64_t applied_ = 0;  // commits
 };
 

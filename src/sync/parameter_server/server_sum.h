@@ -14,7 +14,7 @@ class ServerSum final : public Reducer {
   // Blocks are as long as the replica's gradient.
   ServerSum(Node& node, const Job& job, Block gradient)
       : client_(node, job, gradient.size - Replica::kTail, Replica::kTail), last_(gradient) {
-    client_.begin({}, gradient.phantom());
+    client_.begin(std::nullopt);
   }
 
   void sum(Block block) override {
