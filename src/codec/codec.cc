@@ -115,7 +115,7 @@ void forget_not_finite(std::span<float> values) {
 }  // namespace
 
 std::size_t encoded_size(const CodecOptions& options, std::size_t count) {
-  return options.kind == CodecKind::kTopk ? topk_size(topk_count(options.ratio, count))
+  return options.kind == CodecKind::kTopk ? topk_size(count, topk_count(options.ratio, count))
                                           : fixed_size(options.kind, count);
 }
 

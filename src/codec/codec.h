@@ -13,7 +13,8 @@
 //   fp16   2                2^-11 |x|; 2^-25 if |x| < 2^-14  half.h
 //   bf16   2                2^-8 |x|                         half.h
 //   int8   1.016            largest |x| of 256 / 127         int8.h; right on average
-//   topk   8 * ratio        all but the largest are lost     topk.h
+//   topk   8 * ratio, or    all but the largest are lost     topk.h
+//          4 * ratio + 1/8 if less
 //
 // With error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019) nothing is
 // lost for good: what did not travel is added to what travels next.

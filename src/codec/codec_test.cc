@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "codec/any_values.h"
 
 namespace motley {
@@ -16,10 +18,14 @@ TEST(Codec, SizesOnTheWire) {
   EXPECT_EQ(part({.kind = CodecKind::kFp16}), 0.5);
   EXPECT_EQ(part({.kind = CodecKind::kBf16}), 0.5);
   EXPECT_LE(part({.kind = CodecKind::kInt8}), 0.27);
-  EXPECT_LE(part({.kind = CodecKind::kTopk, .ratio = 0.01}), 0.025);
+  EXPECT_LE(part({.kind = CodecKind::kTopk, .ratio = 0.01}), 0.0201);
+  EXPECT_NEAR(part({.kind = CodecKind::kTopk, .ratio = 0.1}), 0.13125, 1e-5);
+  EXPECT_NEAR(part({.kind = CodecKind::kTopk, .ratio = 0.5}), 0.53125, 1e-5);
+  EXPECT_NEAR(part({.kind = CodecKind::kTopk, .ratio = 1}), 1, 1e-5);
+  EXPECT_LE(encoded_size({.kind = CodecKind::kTopk, .ratio = 0.01}, 1000), 4000 * 0.025);
   EXPECT_EQ(encoded_size({.kind = CodecKind::kInt8}, 256), 260U);
   EXPECT_EQ(encoded_size({.kind = CodecKind::kInt8}, 257), 265U);
-  EXPECT_EQ(encoded_size({.kind = CodecKind::kTopk, .ratio = 0.01}, 101), 16U);
+  EXPECT_EQ(encoded_size({.kind = CodecKind::kTopk, .ratio = 0.01}, 101), 20U);
 }
 
 TEST(Codec, OfNothingIsNothing) {
@@ -58,7 +64,8 @@ TEST(Codec, AddingIsDecodingAndAddingWhereverTheBytesLie) {
     const auto values = normal_values(random, count);
     const auto weight = static_cast<float>(random.normal());
     for (const CodecKind kind : kAllCodecs) {
-      Encoder encoder({.kind = kind, .ratio = 0.1}, 1, 0);
+      const double ratio = std::array{0.02, 0.3, 1.0}[random.below(3)];  // every form of topk
+      Encoder encoder({.kind = kind, .ratio = ratio}, 1, 0);
       const std::size_t size = encoded_size(encoder.options(), count);
       std::vector<std::byte> room(size + 3);
       const auto bytes = std::span(room).subspan(random.below(4), size);
@@ -95,10 +102,10 @@ TEST(Codec, TheRatioMayChangeBetweenCalls) {
   Random random(4);
   const auto values = normal_values(random, 1000);
   Encoder encoder({.kind = CodecKind::kTopk, .ratio = 0.01, .error_feedback = true}, 1, 0);
-  EXPECT_EQ(encoded(encoder, values).size(), 10 * 8U);
+  EXPECT_EQ(encoded(encoder, values).size(), 4 + 10 * 8U);
   encoder.set_ratio(0.5);
   const auto bytes = encoded(encoder, values);
-  EXPECT_EQ(bytes.size(), 500 * 8U);
+  EXPECT_EQ(bytes.size(), 4 + 128 + 500 * 4U);
   std::vector<float> back(values.size());
   EXPECT_TRUE(decode(CodecKind::kTopk, bytes, back));
 }

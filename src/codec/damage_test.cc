@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "codec/any_values.h"
+#include "codec/topk.h"
 
 namespace motley {
 namespace {
@@ -36,21 +37,24 @@ bool is_read(CodecKind kind, std::span<const std::byte> bytes, std::size_t count
   return read.has_value();
 }
 
+// For every form of topk: places, bits, all.
+double topk_ratio(Random& random) {
+  constexpr double kRatios[] = {0.01, 0.3, 1};
+  return kRatios[random.below(std::size(kRatios))];
+}
+
 TEST(Damage, AnotherLengthIsAnError) {
   Random random(1);
   for (int round = 0; round < 300; ++round) {
     const std::size_t count = 1 + random.below(700);
     const auto values = normal_values(random, count);
     for (const CodecKind kind : kAllCodecs) {
-      Encoder encoder({.kind = kind, .ratio = 0.2}, 1, 0);
+      Encoder encoder({.kind = kind, .ratio = topk_ratio(random)}, 1, 0);
       auto bytes = encoded(encoder, values);
       ASSERT_TRUE(is_read(kind, bytes, count));
       ASSERT_FALSE(is_read(kind, {}, count));
-      // Of topk a shorter one is read with other places, which are ascending only by chance.
       const auto shorter = std::span(bytes).first(random.below(bytes.size()));
-      if (kind != CodecKind::kTopk || shorter.size() % 8 != 0) {
-        ASSERT_FALSE(is_read(kind, shorter, count)) << static_cast<int>(kind);
-      }
+      ASSERT_FALSE(is_read(kind, shorter, count)) << static_cast<int>(kind);
       bytes.resize(bytes.size() + 1 + random.below(7));
       ASSERT_FALSE(is_read(kind, bytes, count)) << static_cast<int>(kind);
     }
@@ -64,26 +68,34 @@ TEST(Damage, OfNothingAnyByteIsTooMany) {
   }
 }
 
+// Of topk behind a count that fits the length, or hardly anything would get past it.
 TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
   Random random(2);
   int refused = 0;
+  int topk_read = 0;
   for (int round = 0; round < 3'000; ++round) {
-    const std::size_t count = random.below(400);
+    const std::size_t count = 1 + random.below(round % 2 == 0 ? 8 : 400);
+    const auto kept = static_cast<std::uint32_t>(1 + random.below(count));
     for (const CodecKind kind : kAllCodecs) {
-      const std::size_t size = kind == CodecKind::kTopk ? random.below(count + 2) * 8
-                                                        : encoded_size({.kind = kind}, count);
-      const auto bytes = any_bytes(random, size);
+      const std::size_t size =
+          kind == CodecKind::kTopk ? topk_size(count, kept) : encoded_size({.kind = kind}, count);
+      auto bytes = any_bytes(random, size);
+      if (kind == CodecKind::kTopk) {
+        std::memcpy(bytes.data(), &kept, sizeof kept);
+      }
       const bool sound = is_read(kind, bytes, count);
-      const bool any_will_do = kind != CodecKind::kInt8 && kind != CodecKind::kTopk;
+      const bool any_will_do = kind == CodecKind::kTopk ? kept == count : kind != CodecKind::kInt8;
       ASSERT_TRUE(sound || !any_will_do);
       refused += sound ? 0 : 1;
+      topk_read += sound && kind == CodecKind::kTopk ? 1 : 0;
     }
   }
   EXPECT_GT(refused, 3'000);
+  EXPECT_GT(topk_read, 100);
 }
 
-// One bit of good bytes: the numbers of int8 stay finite, or NaN by its mark; places of topk stay
-// inside.
+// One bit of good bytes: the numbers of int8 stay finite, or NaN by its mark; of topk, k and the
+// bitmap let none through, and places stay inside.
 TEST(Damage, OneWrongBit) {
   Random random(3);
   int refused = 0;
@@ -91,10 +103,18 @@ TEST(Damage, OneWrongBit) {
     const std::size_t count = 1 + random.below(400);
     const auto values = normal_values(random, count);
     for (const CodecKind kind : {CodecKind::kInt8, CodecKind::kTopk}) {
-      Encoder encoder({.kind = kind, .ratio = 0.3}, 1, 0);
+      const double ratio = topk_ratio(random);
+      Encoder encoder({.kind = kind, .ratio = ratio}, 1, 0);
       auto bytes = encoded(encoder, values);
-      bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
-      refused += is_read(kind, bytes, count) ? 0 : 1;
+      const std::size_t at = random.below(bytes.size());
+      bytes[at] ^= static_cast<std::byte>(1U << random.below(8));
+      const bool sound = is_read(kind, bytes, count);
+      if (kind == CodecKind::kTopk) {
+        const std::size_t kept = topk_count(ratio, count);
+        const bool listed = bytes.size() == 4 + 8 * kept;
+        ASSERT_FALSE(sound && at < (listed ? 4 : bytes.size() - 4 * kept)) << at << " " << count;
+      }
+      refused += sound ? 0 : 1;
       if (kind == CodecKind::kInt8) {
         std::vector<float> back(count);
         if (decode(kind, bytes, back)) {
@@ -119,10 +139,16 @@ TEST(Damage, AnErrorInTheLastBlockAddsNothingToTheFirst) {
   EXPECT_FALSE(add_decoded(CodecKind::kInt8, bytes, 1, sum));
   EXPECT_EQ(sum, std::vector<float>(1000));
 
-  Encoder topk({.kind = CodecKind::kTopk, .ratio = 0.1}, 1, 0);
-  bytes = encoded(topk, values);
+  Encoder listed({.kind = CodecKind::kTopk, .ratio = 0.01}, 1, 0);
+  bytes = encoded(listed, values);
   const std::uint32_t outside = 1000;
-  std::memcpy(bytes.data() + 99 * 4, &outside, 4);
+  std::memcpy(bytes.data() + 4 + 9 * 4, &outside, 4);
+  EXPECT_FALSE(add_decoded(CodecKind::kTopk, bytes, 1, sum));
+  EXPECT_EQ(sum, std::vector<float>(1000));
+
+  Encoder marked({.kind = CodecKind::kTopk, .ratio = 0.1}, 1, 0);
+  bytes = encoded(marked, values);
+  bytes[4 + 124] ^= std::byte{1};  // of the last 8 places
   EXPECT_FALSE(add_decoded(CodecKind::kTopk, bytes, 1, sum));
   EXPECT_EQ(sum, std::vector<float>(1000));
 }

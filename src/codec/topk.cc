@@ -16,7 +16,8 @@ namespace motley {
 namespace {
 
 constexpr std::uint32_t kMagnitude = 0x7fffffff;
-constexpr std::size_t kEntryBytes = sizeof(std::uint32_t) + sizeof(float);
+constexpr std::size_t kHeadBytes = sizeof(std::uint32_t);  // k
+constexpr std::size_t kWordBits = 32;                      // of a bitmap, at once
 
 // The 31 bits of a magnitude, from the top.
 constexpr unsigned kFirstBits = 11;
@@ -124,9 +125,6 @@ struct Threshold {
 
 Threshold find_threshold(std::span<const float> values, std::size_t kept,
                          std::span<std::uint32_t, kTopkCounts> counts, Machine machine) {
-  if (kept == values.size()) {
-    return {0, kept};
-  }
   std::size_t wanted = kept;
   count_first(values, counts);
   std::uint32_t prefix = walk_down(counts.first(kFirstBuckets), wanted);
@@ -145,23 +143,187 @@ Threshold find_threshold(std::span<const float> values, std::size_t kept,
   return {prefix, wanted};
 }
 
-MOTLEY_INLINE inline std::uint32_t place_at(const std::byte* bytes, std::size_t entry) {
-  std::uint32_t place;
-  std::memcpy(&place, bytes + entry * sizeof place, sizeof place);
-  return place;
+// Of up to 32 entries a bit each.
+struct Compared {
+  std::uint32_t above = 0;
+  std::uint32_t equal = 0;
+};
+
+Compared compare(const float* from, std::size_t count, std::uint32_t threshold) {
+  Compared bits;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t magnitude = magnitude_of(from[i]);
+    bits.above |= static_cast<std::uint32_t>(magnitude > threshold) << i;
+    bits.equal |= static_cast<std::uint32_t>(magnitude == threshold) << i;
+  }
+  return bits;
 }
 
-// body(place, number) for every entry.
-template <class Body>
-void for_each_entry(std::span<const std::byte> bytes, Body body) {
-  const std::size_t kept = bytes.size() / kEntryBytes;
-  const std::byte* const places = bytes.data();
-  const std::byte* const numbers = places + kept * sizeof(std::uint32_t);
-  for (std::size_t entry = 0; entry < kept; ++entry) {
-    float number;
-    std::memcpy(&number, numbers + entry * sizeof number, sizeof number);
-    body(place_at(places, entry), number);
+// Hands on which entries are kept: take(first, bits) for each 32 from `first` on.
+template <class Take>
+struct Chooser {
+  Threshold threshold;
+  Take take;
+
+  MOTLEY_INLINE void operator()(std::size_t first, Compared bits) {
+    std::uint32_t kept = bits.above;
+    for (; bits.equal != 0 && threshold.ties > 0; bits.equal &= bits.equal - 1) {
+      kept |= bits.equal & (0U - bits.equal);  // the lowest bit
+      --threshold.ties;
+    }
+    take(first, kept);
   }
+};
+
+template <class Take>
+void choose_from(std::span<const float> values, std::size_t begin, Chooser<Take>& chooser) {
+  for (std::size_t i = begin; i < values.size(); i += kWordBits) {
+    const std::size_t count = std::min(kWordBits, values.size() - i);
+    chooser(i, compare(values.data() + i, count, chooser.threshold.magnitude));
+  }
+}
+
+#if defined(__x86_64__)
+
+template <class Take>
+MOTLEY_AVX2 void choose_avx2(std::span<const float> values, Chooser<Take>& chooser) {
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(kMagnitude));
+  const __m256i threshold = _mm256_set1_epi32(static_cast<int>(chooser.threshold.magnitude));
+  std::size_t i = 0;
+  for (; i + kWordBits <= values.size(); i += kWordBits) {
+    Compared bits;
+    for (unsigned part = 0; part < kWordBits; part += 8) {
+      const auto* const from = reinterpret_cast<const __m256i*>(values.data() + i + part);
+      const __m256i magnitude = _mm256_and_si256(_mm256_loadu_si256(from), all);
+      const __m256i above = _mm256_cmpgt_epi32(magnitude, threshold);
+      const __m256i equal = _mm256_cmpeq_epi32(magnitude, threshold);
+      bits.above |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(above))) << part;
+      bits.equal |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(equal))) << part;
+    }
+    chooser(i, bits);
+  }
+  choose_from(values, i, chooser);
+}
+
+#else
+
+template <class Take>
+void choose_avx2(std::span<const float> values, Chooser<Take>& chooser) {
+  choose_from(values, 0, chooser);
+}
+
+#endif
+
+template <class Take>
+void choose(std::span<const float> values, Threshold threshold, Machine machine, Take take) {
+  Chooser<Take> chooser{threshold, take};
+  if (machine == Machine::kAvx2) {
+    choose_avx2(values, chooser);
+  } else {
+    choose_from(values, 0, chooser);
+  }
+}
+
+enum class Form : std::uint8_t { kAll, kPlaces, kBitmap };
+
+// What follows the head.
+struct Layout {
+  Form form = Form::kAll;
+  std::size_t place_bytes = 0;
+  std::size_t kept = 0;
+
+  std::size_t numbers() const { return kHeadBytes + place_bytes; }
+  std::size_t size() const { return numbers() + kept * sizeof(float); }
+};
+
+Layout layout_of(std::size_t count, std::size_t kept) {
+  const std::size_t places = kept * sizeof(std::uint32_t);
+  const std::size_t bitmap = (count + kWordBits - 1) / kWordBits * sizeof(std::uint32_t);
+  if (kept == count) {
+    return {Form::kAll, 0, kept};
+  }
+  return places <= bitmap ? Layout{Form::kPlaces, places, kept}
+                          : Layout{Form::kBitmap, bitmap, kept};
+}
+
+// The head, a place, or 32 places as bits.
+MOTLEY_INLINE inline std::uint32_t word_at(const std::byte* bytes, std::size_t index) {
+  std::uint32_t word;
+  std::memcpy(&word, bytes + index * sizeof word, sizeof word);
+  return word;
+}
+
+MOTLEY_INLINE inline float number_at(const std::byte* bytes, std::size_t index) {
+  return std::bit_cast<float>(word_at(bytes, index));
+}
+
+// body(place, number) for each place of 32 whose bit is set; returns where the next number is.
+template <class Body>
+MOTLEY_INLINE inline const std::byte* for_each_bit(std::uint32_t bits, std::size_t first,
+                                                   const std::byte* numbers, const Body& body) {
+  for (; bits != 0; bits &= bits - 1) {
+    body(first + static_cast<std::size_t>(std::countr_zero(bits)), number_at(numbers, 0));
+    numbers += sizeof(float);
+  }
+  return numbers;
+}
+
+// body(place, number) for every entry of `count`.
+template <class Body>
+void for_each_entry(std::span<const std::byte> bytes, std::size_t count, Body body) {
+  const Layout layout = layout_of(count, word_at(bytes.data(), 0));
+  const std::byte* const places = bytes.data() + kHeadBytes;
+  const std::byte* numbers = bytes.data() + layout.numbers();
+  switch (layout.form) {
+    case Form::kAll:
+      for (std::size_t i = 0; i < count; ++i) {
+        body(i, number_at(numbers, i));
+      }
+      return;
+    case Form::kPlaces:
+      for (std::size_t entry = 0; entry < layout.kept; ++entry) {
+        body(word_at(places, entry), number_at(numbers, entry));
+      }
+      return;
+    case Form::kBitmap:
+      for (std::size_t i = 0; i < count; i += kWordBits) {
+        numbers = for_each_bit(word_at(places, i / kWordBits), i, numbers, body);
+      }
+      return;
+  }
+}
+
+Status check_places(const std::byte* places, std::size_t count, std::size_t kept) {
+  std::size_t least = 0;
+  for (std::size_t entry = 0; entry < kept; ++entry) {
+    const std::size_t place = word_at(places, entry);
+    if (place < least || place >= count) {
+      return fail("topk: entry {} has the place {} of {}{}", entry, place, count,
+                  place < count ? ", not above the one before" : "");
+    }
+    least = place + 1;
+  }
+  return {};
+}
+
+Status check_bitmap(const std::byte* places, std::size_t count, std::size_t kept) {
+  const std::size_t words = (count + kWordBits - 1) / kWordBits;
+  std::size_t marked = 0;
+  on_machine(this_machine(), [&]() MOTLEY_INLINE {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < words; ++i) {
+      sum += static_cast<std::size_t>(std::popcount(word_at(places, i)));
+    }
+    marked = sum;
+  });
+  const std::size_t used = count % kWordBits;
+  if (used != 0 && word_at(places, words - 1) >> used != 0) {
+    return fail("topk: a place behind the last of {}", count);
+  }
+  if (marked != kept) {
+    return fail("topk: {} places for {} entries", marked, kept);
+  }
+  return {};
 }
 
 }  // namespace
@@ -172,63 +334,91 @@ std::size_t topk_count(double ratio, std::size_t count) {
   return std::clamp(kept, std::min<std::size_t>(count, 1), count);
 }
 
-std::size_t topk_size(std::size_t kept) { return kept * kEntryBytes; }
+std::size_t topk_size(std::size_t count, std::size_t kept) {
+  return count == 0 ? 0 : layout_of(count, kept).size();
+}
 
 void topk_encode(std::span<const float> values, std::size_t kept, std::span<std::byte> bytes,
                  std::span<std::uint32_t, kTopkCounts> counts, Machine machine) {
   MOTLEY_CHECK(values.size() <= std::numeric_limits<std::uint32_t>::max(),
                "topk of {} numbers: places have 32 bits", values.size());
-  MOTLEY_CHECK(kept > 0 && kept <= values.size() && bytes.size() == topk_size(kept),
+  MOTLEY_CHECK(kept > 0 && kept <= values.size() && bytes.size() == topk_size(values.size(), kept),
                "{} of {} numbers in {} bytes", kept, values.size(), bytes.size());
-  const auto [threshold, ties] = find_threshold(values, kept, counts, machine);
-  std::byte* place_to = bytes.data();
-  std::byte* number_to = place_to + kept * sizeof(std::uint32_t);
+  const Layout layout = layout_of(values.size(), kept);
+  const auto head = static_cast<std::uint32_t>(kept);
+  std::memcpy(bytes.data(), &head, sizeof head);
+  std::byte* place_to = bytes.data() + kHeadBytes;
+  std::byte* number_to = bytes.data() + layout.numbers();
   const float* const from = values.data();
-  visit_range(
-      values, {threshold, kMagnitude}, machine,
-      [=, ties = ties, threshold = threshold](std::size_t i, std::uint32_t magnitude) mutable {
-        if (magnitude == threshold) {
-          if (ties == 0) {
-            return;
-          }
-          --ties;
-        }
-        const auto place = static_cast<std::uint32_t>(i);
+  if (layout.form == Form::kAll) {
+    std::memcpy(number_to, from, values.size_bytes());
+    return;
+  }
+  const Threshold threshold = find_threshold(values, kept, counts, machine);
+  if (layout.form == Form::kPlaces) {
+    choose(values, threshold, machine, [=](std::size_t first, std::uint32_t bits) mutable {
+      for (; bits != 0; bits &= bits - 1) {
+        const auto place =
+            static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(std::countr_zero(bits));
         std::memcpy(place_to, &place, sizeof place);
-        std::memcpy(number_to, &from[i], sizeof from[i]);
+        std::memcpy(number_to, from + place, sizeof(float));
         place_to += sizeof place;
-        number_to += sizeof from[i];
-      });
+        number_to += sizeof(float);
+      }
+    });
+    return;
+  }
+  choose(values, threshold, machine, [=](std::size_t first, std::uint32_t bits) mutable {
+    std::memcpy(place_to, &bits, sizeof bits);
+    place_to += sizeof bits;
+    for (; bits != 0; bits &= bits - 1) {
+      std::memcpy(number_to, from + first + std::countr_zero(bits), sizeof(float));
+      number_to += sizeof(float);
+    }
+  });
 }
 
 Status topk_check(std::span<const std::byte> bytes, std::size_t count) {
-  const std::size_t kept = bytes.size() / kEntryBytes;
-  if (bytes.size() % kEntryBytes != 0 || kept > count || (kept == 0 && count > 0)) {
-    return fail("topk: {} bytes for {} numbers", bytes.size(), count);
+  if (count == 0 || bytes.size() < kHeadBytes) {
+    return bytes.size() == 0 && count == 0
+               ? Status()
+               : fail("topk: {} bytes for {} numbers", bytes.size(), count);
   }
-  std::size_t least = 0;
-  for (std::size_t entry = 0; entry < kept; ++entry) {
-    const std::size_t place = place_at(bytes.data(), entry);
-    if (place < least || place >= count) {
-      return fail("topk: entry {} has the place {} of {}{}", entry, place, count,
-                  place < count ? ", not above the one before" : "");
-    }
-    least = place + 1;
+  const std::size_t kept = word_at(bytes.data(), 0);
+  if (kept == 0 || kept > count) {
+    return fail("topk: {} entries of {}", kept, count);
   }
-  return {};
+  const Layout layout = layout_of(count, kept);
+  if (bytes.size() != layout.size()) {
+    return fail("topk: {} bytes for {} entries of {}, not {}", bytes.size(), kept, count,
+                layout.size());
+  }
+  const std::byte* const places = bytes.data() + kHeadBytes;
+  switch (layout.form) {
+    case Form::kPlaces:
+      return check_places(places, count, kept);
+    case Form::kBitmap:
+      return check_bitmap(places, count, kept);
+    default:
+      return {};
+  }
 }
 
 void topk_decode(std::span<const std::byte> bytes, std::span<float> values) {
-  std::fill(values.begin(), values.end(), 0.0F);
-  for_each_entry(bytes, [=](std::uint32_t place, float number) { values[place] = number; });
+  if (word_at(bytes.data(), 0) < values.size()) {
+    std::fill(values.begin(), values.end(), 0.0F);
+  }
+  for_each_entry(bytes, values.size(),
+                 [=](std::size_t place, float number) { values[place] = number; });
 }
 
 void topk_add(std::span<const std::byte> bytes, float weight, std::span<float> sum) {
-  for_each_entry(bytes, [=](std::uint32_t place, float number) { sum[place] += weight * number; });
+  for_each_entry(bytes, sum.size(),
+                 [=](std::size_t place, float number) { sum[place] += weight * number; });
 }
 
 void topk_clear(std::span<const std::byte> bytes, std::span<float> values) {
-  for_each_entry(bytes, [=](std::uint32_t place, float) { values[place] = 0; });
+  for_each_entry(bytes, values.size(), [=](std::size_t place, float) { values[place] = 0; });
 }
 
 }  // namespace motley

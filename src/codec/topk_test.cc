@@ -18,23 +18,56 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
-std::vector<Entry> entries_of(std::span<const std::byte> bytes) {
-  std::vector<Entry> entries(bytes.size() / 8);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    std::memcpy(&entries[i].place, bytes.data() + 4 * i, 4);
-    std::memcpy(&entries[i].bits, bytes.data() + 4 * (entries.size() + i), 4);
+std::uint32_t word_of(std::span<const std::byte> bytes, std::size_t offset) {
+  std::uint32_t word;
+  std::memcpy(&word, bytes.subspan(offset, sizeof word).data(), sizeof word);
+  return word;
+}
+
+// Reads the form that the header describes, in its own way.
+std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t count) {
+  const std::size_t kept = word_of(bytes, 0);
+  const std::size_t bitmap = (count + 31) / 32 * 4;
+  std::vector<std::uint32_t> places;
+  std::size_t numbers = 4;
+  if (kept == count) {
+    places.resize(count);
+    std::iota(places.begin(), places.end(), 0U);
+  } else if (4 * kept <= bitmap) {
+    for (std::size_t i = 0; i < kept; ++i) {
+      places.push_back(word_of(bytes, 4 + 4 * i));
+    }
+    numbers += 4 * kept;
+  } else {
+    for (std::uint32_t i = 0; i < 8 * bitmap; ++i) {
+      if ((static_cast<unsigned>(bytes[4 + i / 8]) >> i % 8 & 1) == 1) {
+        places.push_back(i);
+      }
+    }
+    numbers += bitmap;
+  }
+  EXPECT_EQ(places.size(), kept);
+  EXPECT_EQ(bytes.size(), numbers + 4 * kept);
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    entries.push_back({places[i], word_of(bytes, numbers + 4 * i)});
   }
   return entries;
 }
 
-std::vector<Entry> chosen(std::span<const float> values, std::size_t kept,
-                          Machine machine = this_machine()) {
+std::vector<std::byte> bytes_of(std::span<const float> values, std::size_t kept,
+                                Machine machine = this_machine()) {
   std::array<std::uint32_t, kTopkCounts> counts;
   counts.fill(77);  // what an earlier call left there
-  std::vector<std::byte> bytes(topk_size(kept));
+  std::vector<std::byte> bytes(topk_size(values.size(), kept), std::byte{0xa5});
   topk_encode(values, kept, bytes, counts, machine);
   EXPECT_TRUE(topk_check(bytes, values.size()));
-  return entries_of(bytes);
+  return bytes;
+}
+
+std::vector<Entry> chosen(std::span<const float> values, std::size_t kept,
+                          Machine machine = this_machine()) {
+  return entries_of(bytes_of(values, kept, machine), values.size());
 }
 
 // By sorting: the largest first, NaN above all by its bits, the first of equals first.
@@ -70,7 +103,7 @@ RC_GTEST_PROP(Topk, TakesTheLargestAndExactlySoMany, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>());
   const std::size_t count = 1 + random.below(3000);
   const auto values = some_values(random, count);
-  const double ratio = 1 - random.uniform();
+  const double ratio = std::pow(1 - random.uniform(), 3);  // often few enough to be listed
   const std::size_t kept = topk_count(ratio, count);
   RC_ASSERT(kept == static_cast<std::size_t>(std::ceil(ratio * static_cast<double>(count))));
   const auto entries = chosen(values, kept);
@@ -136,23 +169,142 @@ TEST(Topk, OfALongBlock) {
   EXPECT_EQ(chosen(values, 10'001), expected(values, 10'001));
 }
 
-TEST(Topk, PlacesThatCannotBeAreErrors) {
-  const std::vector<float> values{5, 4, 3, 2, 1};
-  const auto with_places = [&](std::uint32_t a, std::uint32_t b) {
-    std::vector<std::byte> bytes(topk_size(2));
-    std::memcpy(bytes.data(), &a, 4);
-    std::memcpy(bytes.data() + 4, &b, 4);
-    return topk_check(bytes, values.size());
+TEST(Topk, OfALongBlockAsBits) {
+  Random random(11);
+  const auto values = normal_values(random, 60'007);
+  for (const std::size_t kept : {1'876U, 1'877U, 30'001U, 60'006U, 60'007U}) {
+    ASSERT_EQ(chosen(values, kept), expected(values, kept)) << kept;
+    ASSERT_EQ(bytes_of(values, kept), bytes_of(values, kept, Machine::kPortable)) << kept;
+  }
+}
+
+RC_GTEST_PROP(Topk, WhatIsReadIsWhatWasChosen, ()) {
+  Random random(*rc::gen::arbitrary<std::uint32_t>());
+  const std::size_t count = 1 + random.below(300);
+  const auto values = some_values(random, count);
+  const std::size_t kept = 1 + random.below(count);
+  const auto bytes = bytes_of(values, kept);
+  std::vector<float> alone(count);
+  std::vector<float> rest = values;
+  for (const Entry& entry : expected(values, kept)) {
+    alone[entry.place] = values[entry.place];
+    rest[entry.place] = 0;
+  }
+  std::vector<float> read(count, 7);
+  topk_decode(bytes, read);
+  RC_ASSERT(bits_of(read) == bits_of(alone));
+  std::vector<float> cleared = values;
+  topk_clear(bytes, cleared);
+  RC_ASSERT(bits_of(cleared) == bits_of(rest));
+}
+
+// What is not named stays as it is, to the bit.
+TEST(Topk, AddsWhereTheEntriesAre) {
+  const std::vector<float> values{1, -8, 3, 5, 0.5F};
+  for (const auto& [kept, expected_sum] : std::vector<std::pair<std::size_t, std::vector<float>>>{
+           {1, {-0.0F, -16, -0.0F, -0.0F, -0.0F}},
+           {3, {-0.0F, -16, 6, 10, -0.0F}},
+           {5, {2, -16, 6, 10, 1}}}) {
+    std::vector<float> sum(5, -0.0F);
+    topk_add(bytes_of(values, kept), 2, sum);
+    EXPECT_EQ(bits_of(sum), bits_of(expected_sum)) << kept;
+  }
+}
+
+// The places take the least of the forms there are, so that the whole is never much above a copy.
+TEST(Topk, SizesFollowFromTheCounts) {
+  EXPECT_EQ(topk_size(0, 0), 0U);
+  EXPECT_EQ(topk_size(1, 1), 4 + 4U);
+  EXPECT_EQ(topk_size(64, 2), 4 + 2 * 8U);
+  EXPECT_EQ(topk_size(64, 3), 4 + 8 + 3 * 4U);
+  EXPECT_EQ(topk_size(65, 3), 4 + 3 * 8U);
+  EXPECT_EQ(topk_size(65, 4), 4 + 12 + 4 * 4U);
+  EXPECT_EQ(topk_size(65, 64), 4 + 12 + 64 * 4U);
+  EXPECT_EQ(topk_size(65, 65), 4 + 65 * 4U);
+  for (std::size_t count = 1; count < 200; ++count) {
+    for (std::size_t kept = 1; kept < count; ++kept) {
+      const std::size_t bitmap = (count + 31) / 32 * 4;
+      ASSERT_EQ(topk_size(count, kept), 4 + 4 * kept + std::min(4 * kept, bitmap));
+    }
+  }
+}
+
+// Byte for byte, so that it stays what other machines and versions read.
+TEST(Topk, OnTheWire) {
+  const auto is = [](std::span<const float> values, std::size_t kept,
+                     std::vector<std::uint32_t> words) {
+    const auto bytes = bytes_of(values, kept);
+    ASSERT_EQ(bytes.size(), 4 * words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      EXPECT_EQ(word_of(bytes, 4 * i), words[i]) << i;
+    }
   };
-  EXPECT_TRUE(with_places(0, 4));
-  EXPECT_FALSE(with_places(0, 5));
+  constexpr std::uint32_t kOne = 0x3f800000;
+  constexpr std::uint32_t kMinusTwo = 0xc0000000;
+  std::vector<float> values(40);
+  values[3] = 1;
+  values[33] = -2;
+  is(values, 1, {1, 33, kMinusTwo});
+  is(values, 2, {2, 3, 33, kOne, kMinusTwo});
+  is(values, 3, {3, 1U << 3 | 1U, 1U << 1, 0, kOne, kMinusTwo});
+  is(std::vector<float>{-2, 1}, 2, {2, kMinusTwo, kOne});
+}
+
+std::vector<std::byte> of_words(std::span<const std::uint32_t> words, std::size_t numbers) {
+  std::vector<std::byte> bytes(4 * (words.size() + numbers));
+  std::memcpy(bytes.data(), words.data(), words.size_bytes());
+  return bytes;
+}
+
+Status check_words(std::initializer_list<std::uint32_t> words, std::size_t numbers,
+                   std::size_t count) {
+  const std::vector<std::uint32_t> list(words);
+  return topk_check(of_words(list, numbers), count);
+}
+
+TEST(Topk, PlacesThatCannotBeAreErrors) {
+  const auto with_places = [&](std::uint32_t a, std::uint32_t b) {
+    return check_words({2, a, b}, 2, 40);
+  };
+  EXPECT_TRUE(with_places(0, 39));
+  EXPECT_FALSE(with_places(0, 40));
   EXPECT_FALSE(with_places(0, 0xffffffff));
   EXPECT_FALSE(with_places(3, 3));
   EXPECT_FALSE(with_places(3, 2));
-  EXPECT_FALSE(topk_check(std::vector<std::byte>(topk_size(6)), 5));
-  EXPECT_FALSE(topk_check(std::vector<std::byte>(7), 5));
-  EXPECT_FALSE(topk_check({}, 5));
+}
+
+TEST(Topk, BitsThatCannotBeAreErrors) {
+  const auto with_bits = [&](std::uint32_t a, std::uint32_t b) {
+    return check_words({3, a, b}, 3, 40);
+  };
+  EXPECT_TRUE(with_bits(7, 0));
+  EXPECT_TRUE(with_bits(1U << 31, 0x81));
+  EXPECT_FALSE(with_bits(3, 0));
+  EXPECT_FALSE(with_bits(7, 1));
+  EXPECT_FALSE(with_bits(3, 0x100));  // three, but one behind the end
+  EXPECT_FALSE(with_bits(3, 1U << 31));
+  EXPECT_FALSE(with_bits(0, 0));
+  EXPECT_FALSE(with_bits(0xffffffff, 0xff));
+  EXPECT_TRUE(check_words({3, 7, 0}, 3, 64));
+  EXPECT_TRUE(check_words({3, 3, 1U << 31}, 3, 64));  // all 32 bits of the last are places
+}
+
+TEST(Topk, CountsThatDoNotFitTheLengthAreErrors) {
+  EXPECT_TRUE(check_words({5}, 5, 5));
+  EXPECT_FALSE(check_words({6}, 6, 5));
+  EXPECT_FALSE(check_words({0}, 0, 5));
+  EXPECT_FALSE(check_words({0}, 5, 5));
+  EXPECT_FALSE(check_words({4}, 5, 5));  // as long as all five, without a bitmap
+  EXPECT_FALSE(check_words({0xffffffff}, 5, 5));
+  EXPECT_FALSE(check_words({5}, 4, 5));
+  EXPECT_FALSE(check_words({5}, 6, 5));
+  EXPECT_FALSE(check_words({1, 0}, 0, 40));
+  EXPECT_FALSE(check_words({1, 0}, 2, 40));
+  for (const std::size_t size : {0U, 1U, 3U, 7U}) {
+    EXPECT_FALSE(topk_check(std::vector<std::byte>(size), 5)) << size;
+  }
   EXPECT_TRUE(topk_check({}, 0));
+  EXPECT_FALSE(check_words({0}, 0, 0));
 }
 
 }  // namespace

@@ -298,7 +298,7 @@ TEST(CodedReducer, DamagedNumbersEndTheRun) {
   const auto bytes = [](std::size_t size) {
     return Payload::copy_of(std::vector<std::byte>(size, std::byte{0xff}));
   };
-  expect_damage_to_be_found(topk, bytes(right));  // places far behind the end
+  expect_damage_to_be_found(topk, bytes(right));  // far more entries than numbers
   expect_damage_to_be_found(topk, bytes(right + 4));
   expect_damage_to_be_found(topk, bytes(right - 1));
   expect_damage_to_be_found(topk, bytes(3));  // less than a tail
