@@ -104,6 +104,36 @@ speeds = [1, 1, 1, 0.25]
   EXPECT_LE(skip["hop"]["largest_gap_by_distance"][1], 10);
 }
 
+// The same by way of a parameter server: what profiled rounds get back.
+TEST(Paced, AshlIsNotHeldBackAsBspIs) {
+  ScratchDir scratch;
+  const std::string job = scratch.write("job.toml", R"(
+[model]
+kind = "svm"
+[data]
+kind = "synthetic"
+[train]
+batch = 256
+steps = 120
+eval_every = 0
+lr = 0.01
+[cluster]
+workers = 4
+unit = 400e-6
+speeds = [1, 1, 1, 0.25]
+)");
+  Process slow = start(scratch, job, "bsp", {"strategy.sync=ps_bsp", "train.steps=40"});
+  Process fast = start(scratch, job, "ashl", {"strategy.sync=ashl"});
+  const Json ashl = summary_of(fast);
+  const Json bsp = summary_of(slow);
+  EXPECT_EQ(ashl["samples"], 120 * 256);
+  EXPECT_GE(rate(ashl) / rate(bsp), 2.5);  // ideal is 3.25
+  RecordProperty("ratio", fmt::format("{:.2f}", rate(ashl) / rate(bsp)));
+  // Iterations in a round, as the speeds are.
+  const Json& iterations = ashl["ashl"]["ahl_iterations"];
+  EXPECT_NEAR(iterations[0].get<double>() / iterations[3].get<double>(), 4, 0.8);
+}
+
 // With the right to make groups, the kernel slows worker 1 down; without it, one clear line. Steps
 // are long beside the kernel's slices of 10 ms: a worker that computes less than its slice and then
 // waits for others is not slowed at all.

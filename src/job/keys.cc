@@ -194,8 +194,8 @@ constexpr Key<Job> kJobKeys[] = {
      kIterations, "commits that a worker may be ahead of the slowest", kSsp},
     {"strategy.adsp.period", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::period>,
      Range{0, 1e6, true},
-     "seconds between two looks at the commit rate; as long as the slowest worker takes for 32 "
-     "iterations when not given",
+     "seconds between two looks at the commit rate; 40 iterations of the slowest worker when not "
+     "given",
      kAdsp},
     {"strategy.adsp.commits", job<&Job::strategy, &StrategySpec::adsp, &AdspSpec::commits>,
      Range{1, 1e6}, "that every worker makes in the first period", kAdsp},

@@ -49,10 +49,10 @@ Result<LoadedJob> load_toy(const std::string& text, Rank rank) {
   if (job->name == "unloadable") {
     return fail("the data is not there");
   }
-  if (job->name == "deadly") {
+  const bool is_server = rank >= job->cluster.workers;
+  if (job->name == (is_server ? "deadly server" : "deadly")) {
     raise(SIGKILL);
   }
-  const bool is_server = rank >= job->cluster.workers;
   return LoadedJob{*job, is_server ? nullptr : toy_task(*job)};
 }
 
@@ -108,6 +108,13 @@ TEST(Coordinator, AWorkerThatCannotLoadIsTheReason) {
 
 TEST(Coordinator, AWorkerThatIsKilledIsTheReason) {
   const std::string reason = failure_of(toy_job({"name=deadly"}));
+  EXPECT_NE(reason.find("was killed by signal 9 (Killed)"), std::string::npos) << reason;
+}
+
+TEST(Coordinator, AServerThatIsKilledIsTheReason) {
+  const std::string reason =
+      failure_of(toy_job({"name=deadly server", "strategy.sync=ps_bsp", "strategy.ps.servers=1"}));
+  EXPECT_TRUE(reason.starts_with("server 0 (pid ")) << reason;
   EXPECT_NE(reason.find("was killed by signal 9 (Killed)"), std::string::npos) << reason;
 }
 
@@ -190,8 +197,32 @@ TEST(Coordinator, AdPsgdInRealProcesses) {
             static_cast<double>(outcome.workers[0].steps + outcome.workers[2].steps));
 }
 
+// Servers are processes of their own; what they sum is what the simulated ones sum.
+TEST(Coordinator, ServersInRealProcessesEqualSimulatedOnes) {
+  const Job job = toy_job({"strategy.sync=ps_bsp", "strategy.ps.servers=2"});
+  QuietMonitor monitor;
+  const RunOutcome real = train_toy(job, monitor);
+  const RunOutcome simulated = simulate(job, *toy_task(job), monitor);
+  EXPECT_EQ(real.model.parameters, simulated.model.parameters);
+  ASSERT_EQ(real.servers.size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(real.servers[i].rank, 3 + static_cast<Rank>(i));
+    EXPECT_EQ(real.servers[i].bytes_sent, simulated.servers[i].bytes_sent);
+  }
+}
+
+TEST(Coordinator, MethodsWithServersInRealProcesses) {
+  for (const char* sync : {"ps_asp", "ps_ssp", "adsp", "ashl"}) {
+    SCOPED_TRACE(sync);
+    const RunOutcome outcome = train_at_own_pace(
+        {fmt::format("strategy.sync={}", sync), "strategy.ps.servers=2", "strategy.codec=none"},
+        0.3);
+    EXPECT_EQ(outcome.servers.size(), 2U);
+  }
+}
+
 TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
-  for (const char* sync : {"partial_reduce", "hop", "ad_psgd"}) {
+  for (const char* sync : {"partial_reduce", "hop", "ad_psgd", "ps_ssp", "adsp", "ashl"}) {
     QuietMonitor monitor;
     monitor.stop_after_samples = 1;
     const RunOutcome outcome =

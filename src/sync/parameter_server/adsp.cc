@@ -74,7 +74,8 @@ class AdspService final : public DepotListener {
 
  private:
   static constexpr std::int64_t kLossMemory = 4;         // batches
-  static constexpr std::int64_t kPeriodIterations = 32;  // of the slowest worker
+  // Of the slowest worker, as in the authors' setting: 60 s, steps of up to 1.5 s.
+  static constexpr std::int64_t kPeriodIterations = 40;
 
   struct Worker {
     std::optional<Seconds> heard;      // when its last iteration began, by its clock

@@ -8,7 +8,7 @@
 //             loss_preset; nobody gets more than `staleness` commits ahead of the slowest
 //
 //   worker i:  w <- w - lr * gradient;  every H_i iterations:  push TopK(w - W, R_i);  w = W
-//   server:    W += eta_i * what was pushed,  eta_i = D_i = H_i / sum of H
+//   server:    W += eta_i * what was pushed,  eta_i in proportion to D_i = H_i / sum of H
 //
 // H_i, D_i and R_i are plan.h's, the stage is stage.h's; both are kept by the coordinator, which
 // deals out the samples too. A worker whose rounds no longer take what was planned (drift.h) says

@@ -19,7 +19,7 @@ struct RoundOrder {
 struct Order {
   RoundOrder ahl;
   RoundOrder shl;
-  double share = 0;       // D_i
+  double weight = 0;      // eta_i
   std::int64_t fine = 0;  // 1: SHL from now on
 };
 

@@ -107,9 +107,10 @@ class AshlService final : public DepotListener {
     if (stage_.fine() && !switched_) {
       switched_ = context_.node.now();
     }
+    const std::vector<double> weights = commit_weights(plan_->ahl.rounds.shares);
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
-      const Order order{order_of(plan_->ahl, rank), order_of(plan_->shl, rank),
-                        plan_->ahl.rounds.shares[rank], stage_.fine()};
+      const Order order{order_of(plan_->ahl, rank), order_of(plan_->shl, rank), weights[rank],
+                        stage_.fine()};
       context_.node.send(static_cast<Rank>(rank), Channel::kPlan, {}, Payload::of_record(order));
     }
   }
@@ -129,6 +130,7 @@ class AshlService final : public DepotListener {
     profile("profile_compress", &WorkerProfile::compress);
     if (plan_) {
       figures.push_back({"shares", plan_->ahl.rounds.shares});
+      figures.push_back({"weights", commit_weights(plan_->ahl.rounds.shares)});
       figures.push_back({"ahl_iterations", plan_->ahl.rounds.iterations});
       figures.push_back({"ahl_ratios", plan_->ahl.ratios});
       figures.push_back({"shl_iterations", plan_->shl.rounds.iterations});

@@ -63,7 +63,7 @@ class AshlWorker final : public Committer {
   CommitHeader next_commit() override {
     CommitHeader commit;
     commit.measured = is_measuring();
-    commit.weight = order_ ? spec_.eta * order_->share : equal_weight();
+    commit.weight = order_ ? spec_.eta * order_->weight : equal_weight();
     if (is_measuring() || order_->fine) {
       commit.step = ++step_;
     }

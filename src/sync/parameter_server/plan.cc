@@ -116,6 +116,18 @@ std::vector<double> get_r(std::span<const WorkerProfile> profiles,
   return ratios;
 }
 
+std::vector<double> commit_weights(std::span<const double> shares) {
+  double squares = 0;
+  for (const double share : shares) {
+    squares += share * share;
+  }
+  std::vector<double> weights;
+  for (const double share : shares) {
+    weights.push_back(share / (static_cast<double>(shares.size()) * squares));
+  }
+  return weights;
+}
+
 Plan plan_stages(std::span<const WorkerProfile> profiles, const PlanOptions& options) {
   Plan plan;
   plan.ahl = plan_stage(profiles, options.h_preset_ahl, options);
