@@ -215,7 +215,8 @@ TEST(Coordinator, MethodsWithServersInRealProcesses) {
   for (const char* sync : {"ps_asp", "ps_ssp", "adsp", "ashl"}) {
     SCOPED_TRACE(sync);
     const RunOutcome outcome = train_at_own_pace(
-        {fmt::format("strategy.sync={}", sync), "strategy.ps.servers=2", "strategy.codec=none"},
+        {fmt::format("strategy.sync={}", sync), "strategy.ps.servers=2", "strategy.codec=none",
+         "strategy.adsp.period=0.001"},
         0.3);
     EXPECT_EQ(outcome.servers.size(), 2U);
   }

@@ -358,9 +358,9 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   job.strategy.error_feedback = false;
   EXPECT_FALSE(codec_options_of(job).error_feedback);
   job.strategy.sync = "ashl";
-  EXPECT_TRUE(codec_options_of(job).error_feedback);
-  job.strategy.ashl.error_feedback = false;
   EXPECT_FALSE(codec_options_of(job).error_feedback);
+  job.strategy.ashl.error_feedback = true;
+  EXPECT_TRUE(codec_options_of(job).error_feedback);
 }
 
 }  // namespace

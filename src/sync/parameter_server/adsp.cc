@@ -73,7 +73,7 @@ class AdspService final : public DepotListener {
   }
 
  private:
-  static constexpr std::int64_t kLossMemory = 4;         // batches
+  static constexpr std::int64_t kLossMemory = 4;  // batches
   // Of the slowest worker, as in the authors' setting: 60 s, steps of up to 1.5 s.
   static constexpr std::int64_t kPeriodIterations = 40;
 

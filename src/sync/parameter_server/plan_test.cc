@@ -174,5 +174,25 @@ RC_GTEST_PROP(Plan, JointRoundsAreEqualAsCompressed, ()) {
   RC_ASSERT(plan.shl.rounds.iterations == get_h(profiles, options.h_preset_shl).iterations);
 }
 
+// Each sample counts its worker's weight: in the mean 1/n, whatever the shares.
+RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongAlikeWorkers, ()) {
+  std::vector<double> shares(*rc::gen::inRange<std::size_t>(1, 10));
+  double sum = 0;
+  for (double& share : shares) {
+    share = *rc::gen::inRange(1, 100);
+    sum += share;
+  }
+  double mean = 0;
+  for (double& share : shares) {
+    share /= sum;
+  }
+  const std::vector<double> weights = commit_weights(shares);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    mean += shares[i] * weights[i];
+    RC_ASSERT(std::abs(weights[i] / weights[0] - shares[i] / shares[0]) < 1e-9);
+  }
+  RC_ASSERT(std::abs(mean * static_cast<double>(shares.size()) - 1) < 1e-9);
+}
+
 }  // namespace
 }  // namespace motley
