@@ -31,6 +31,7 @@ if(MOTLEY_PRECOMPILE)
   motley_precompiles(motley_headers <algorithm> <array> <functional> <map> <memory> <optional> <set>
                      <span> <string> <vector> <fmt/format.h>)
   target_link_libraries(motley_headers PRIVATE fmt::fmt)
+  set_target_properties(motley_headers PROPERTIES POSITION_INDEPENDENT_CODE ON)
   motley_precompiled_with_ccache(motley_headers)
 endif()
 
@@ -41,6 +42,8 @@ function(motley_library name)
     add_library(motley_${name} STATIC ${ARG_SOURCES})
     target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(motley_${name} PUBLIC ${ARG_LINK})
+    # Some of them go into a library that is loaded late (src/compute).
+    set_target_properties(motley_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     if(MOTLEY_PRECOMPILE AND NOT ARG_TORCH)
       target_precompile_headers(motley_${name} REUSE_FROM motley_headers)
       motley_precompiled_with_ccache(motley_${name})

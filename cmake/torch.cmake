@@ -19,6 +19,7 @@ function(motley_uses_torch target)
   target_link_libraries(${target} PRIVATE motley_torch ${CMAKE_DL_LIBS})
   if(ARG_REUSE)
     target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
+    target_compile_options(${target} PRIVATE -fPIC)  # as they were precompiled
   else()
     target_precompile_headers(${target} PRIVATE <torch/types.h>)
   endif()
