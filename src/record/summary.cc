@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace motley {
 namespace {
