@@ -199,7 +199,7 @@ TEST(Coordinator, AdPsgdInRealProcesses) {
 
 // Servers are processes of their own; what they sum is what the simulated ones sum.
 TEST(Coordinator, ServersInRealProcessesEqualSimulatedOnes) {
-  const Job job = toy_job({"strategy.sync=ps_bsp", "strategy.ps.servers=2"});
+  const Job job = toy_job({"strategy.sync=ps_bsp", "strategy.ps.servers=2", "data.features=2000"});
   QuietMonitor monitor;
   const RunOutcome real = train_toy(job, monitor);
   const RunOutcome simulated = simulate(job, *toy_task(job), monitor);
@@ -214,12 +214,18 @@ TEST(Coordinator, ServersInRealProcessesEqualSimulatedOnes) {
 TEST(Coordinator, MethodsWithServersInRealProcesses) {
   for (const char* sync : {"ps_asp", "ps_ssp", "adsp", "ashl"}) {
     SCOPED_TRACE(sync);
-    const RunOutcome outcome = train_at_own_pace(
-        {fmt::format("strategy.sync={}", sync), "strategy.ps.servers=2", "strategy.codec=none",
-         "strategy.adsp.period=0.001"},
-        0.3);
+    const RunOutcome outcome =
+        train_at_own_pace({fmt::format("strategy.sync={}", sync), "strategy.ps.servers=2",
+                           "strategy.codec=none", "strategy.adsp.period=0.001"},
+                          0.3);
     EXPECT_EQ(outcome.servers.size(), 2U);
   }
+  // Moments are of the run, not of the process that tells them.
+  QuietMonitor monitor;
+  const RunOutcome outcome = train_toy(
+      toy_job({"strategy.sync=ashl", "strategy.ashl.loss_preset=1e9", "data.features=2000"}),
+      monitor);
+  EXPECT_LE(figure(outcome, "switch_seconds").value_or(1e9), outcome.seconds);
 }
 
 TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {

@@ -16,12 +16,17 @@ StepSamples Dealer::next(std::int64_t want) {
   return dispenser_.next(want);
 }
 
-std::int64_t Dealer::evaluation_for(Rank worker) {
+std::int64_t Dealer::evaluation_for(Rank worker, bool fit) {
+  if (judging_ == worker) {
+    judging_.reset();
+  }
   const std::int64_t every = samples_per_evaluation_;
-  if (every > 0 && used_ / every > evaluated_ / every && to_ask_.empty()) {
+  const bool is_due = every > 0 && used_ / every > evaluated_ / every;
+  if (is_due && fit && to_ask_.empty() && !judging_) {
     evaluated_ = used_;
     ++evaluation_;
     if (judged_ == Judged::kAnyone) {
+      judging_ = worker;
       return evaluation_;
     }
     for (Rank rank = 0; rank < workers_; ++rank) {

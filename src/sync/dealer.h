@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 
 #include "allocate/dispenser.h"
@@ -28,8 +29,9 @@ class Dealer {
   //
   // What is judged every `eval_every` steps of samples is what the run would leave if it ended
   // there: mostly the mean of all models. Each worker is asked once then; only when all were asked
-  // the next evaluation may begin.
-  std::int64_t evaluation_for(Rank worker);
+  // the next evaluation may begin. Where anyone's model will do it is whoever is `fit` first; the
+  // next one is not asked before that worker is heard of again, so that evaluations come in order.
+  std::int64_t evaluation_for(Rank worker, bool fit = true);
 
  private:
   const int workers_;
@@ -41,6 +43,7 @@ class Dealer {
   std::int64_t evaluation_ = 0;  // the number of the last one
   std::int64_t evaluated_ = 0;   // samples used when it began
   std::set<Rank> to_ask_;        // for their part in it
+  std::optional<Rank> judging_;  // whose model it is of, where anyone's will do
 };
 
 }  // namespace motley

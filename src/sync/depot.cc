@@ -58,7 +58,7 @@ void Depot::on_request(Rank rank, Worker& worker, const SupplyRequest& request) 
   ticket.next = dealer_.next(request.want);
   const bool is_last = ticket.next.count == 0;
   ticket.used = is_last ? dealer_.dealt() : dealer_.used();
-  ticket.evaluation = is_last || !request.fit ? 0 : dealer_.evaluation_for(rank);
+  ticket.evaluation = is_last ? 0 : dealer_.evaluation_for(rank, request.fit != 0);
   context_.node.send(rank, Channel::kSupply, {}, Payload::of_record(ticket));
   if (listener_) {
     listener_->on_request(rank, request, before);

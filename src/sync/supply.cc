@@ -1,6 +1,7 @@
 #include "sync/supply.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/bytes.h"
 
@@ -47,7 +48,8 @@ Progress Supply::finish(const Computed& computed) {
     throw Interrupted(kCoordinator, "the coordinator's answer is damaged");
   }
   samples_ = ticket->next;
-  loss_sum_ = computed.loss_sum;
+  const bool has_loss = !context_.replica.gradient().phantom();
+  loss_sum_ = has_loss ? computed.loss_sum : std::numeric_limits<double>::quiet_NaN();
   Progress progress;
   progress.samples = ticket->used;
   if (ticket->evaluation > 0) {

@@ -41,7 +41,7 @@ struct SupplyRequest {
   std::int64_t samples = 0;  // that it takes
   std::int64_t want = 0;     // for the next one
   Seconds at = 0;            // by the worker's clock
-  double loss_sum = 0;       // of the samples of the iteration before
+  double loss_sum = 0;       // of the samples of the iteration before; NaN: it has none
   std::int64_t commits = 0;
   Seconds commit_seconds = 0;
   std::int64_t fit = 1;

@@ -59,16 +59,12 @@ class AdspService final : public DepotListener {
   ServiceResult run() {
     Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
     depot.run();
-    const CommitCounts counts = CommitCounts::of(depot.counts());
-    ServiceResult result;
-    result.max_iteration_gap = depot.gaps().largest();
-    result.figures = {{"period", figure_of(gamma_)},
-                      {"commits_per_period", commits_tried_},
-                      {"largest_difference", largest_difference_},
-                      {"commits", counts.commits},
-                      {"mean_staleness", counts.mean_staleness()},
-                      {"staleness", counts.staleness},
-                      {"reason", search_.reason()}};
+    ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
+    const Figures search = {{"period", figure_of(gamma_)},
+                            {"commits_per_period", commits_tried_},
+                            {"largest_difference", largest_difference_},
+                            {"reason", search_.reason()}};
+    result.figures.insert(result.figures.end(), search.begin(), search.end());
     return result;
   }
 
@@ -95,7 +91,7 @@ class AdspService final : public DepotListener {
     worker.commits = request.commits;
     loss_.report(request.loss_sum, loss_samples);
     used_ += loss_samples;
-    look_at_clock(context_.node.now());
+    look_at_clock(context_.node.now() - began_);
   }
 
   bool on_note(Rank, const Payload&) override { return false; }
@@ -163,6 +159,8 @@ class AdspService final : public DepotListener {
   }
 
   const ServiceContext context_;
+  const Seconds began_ =
+      context_.node.now();  // a real coordinator's clock runs before the run does
   const AdspSpec spec_;
   GlobalLoss loss_;
   CommitSearch search_;

@@ -44,9 +44,9 @@ class AshlService final : public DepotListener {
   ServiceResult run() {
     Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
     depot.run();
-    ServiceResult result;
-    result.max_iteration_gap = depot.gaps().largest();
-    result.figures = figures(CommitCounts::of(depot.counts()));
+    ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
+    const Figures own = figures();
+    result.figures.insert(result.figures.end(), own.begin(), own.end());
     return result;
   }
 
@@ -105,7 +105,7 @@ class AshlService final : public DepotListener {
   // A worker's eta_i stays that of the coarse stage: its share of the data is the same in both.
   void give_orders() {
     if (stage_.fine() && !switched_) {
-      switched_ = context_.node.now();
+      switched_ = context_.node.now() - began_;
     }
     const std::vector<double> weights = commit_weights(plan_->ahl.rounds.shares);
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
@@ -115,7 +115,7 @@ class AshlService final : public DepotListener {
     }
   }
 
-  Figures figures(const CommitCounts& counts) const {
+  Figures figures() const {
     Figures figures;
     const auto profile = [&](const char* name, Seconds WorkerProfile::*time) {
       std::vector<double> times;
@@ -140,13 +140,12 @@ class AshlService final : public DepotListener {
     figures.push_back({"plans", plans_});
     figures.push_back({"switch_seconds", figure_of(switched_)});
     figures.push_back({"switch_reason", stage_.reason()});
-    figures.push_back({"commits", counts.commits});
-    figures.push_back({"mean_staleness", counts.mean_staleness()});
-    figures.push_back({"staleness", counts.staleness});
     return figures;
   }
 
   const ServiceContext context_;
+  const Seconds began_ =
+      context_.node.now();  // a real coordinator's clock runs before the run does
   const PlanOptions options_;
   StageSwitch stage_;
   std::vector<std::optional<WorkerProfile>> profiles_;  // by worker, as last measured

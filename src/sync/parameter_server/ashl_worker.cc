@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "codec/codec.h"
 #include "sync/parameter_server/ashl.h"
@@ -27,6 +29,7 @@ class AshlWorker final : public Committer {
   }
 
  private:
+  static constexpr std::int64_t kWatchedIterations = 32;  // between two looks at their time
   static constexpr std::size_t kMeasured = 3;  // commits; what counts of them is the middle one
 
   bool is_measuring() const { return measured_ < kMeasured; }
@@ -55,6 +58,7 @@ class AshlWorker final : public Committer {
         throw Interrupted(kCoordinator, "the coordinator's plan is damaged");
       }
       drift_.restart();
+      watched_ = {};
       round_began_.reset();  // the round under way is of neither plan
     }
     client().set_ratio(round().ratio);
@@ -99,19 +103,35 @@ class AshlWorker final : public Committer {
     return node().now() - began;
   }
 
-  // Looks at rounds that were of one plan from their beginning to their end.
+  // Looks at rounds that were of one plan from their beginning to their end, some of them at a
+  // time: a single iteration may be slow by chance.
   void watch_round(const ServerClient::Reply& reply) {
     if (!round_began_ || since_commit() != round().iterations) {
       return;
     }
-    const Seconds took = node().now() - *round_began_ - reply.held;
-    if (!drift_.round(round().seconds, took).drifted) {
+    ++watched_.rounds;
+    watched_.took += node().now() - *round_began_ - reply.held;
+    watched_.exchanged += reply.seconds - reply.held;
+    if (watched_.rounds * since_commit() >= kWatchedIterations) {
+      look_for_drift(std::exchange(watched_, {}));
+    }
+  }
+
+  struct Watched {
+    std::int64_t rounds = 0;
+    Seconds took = 0;       // without what servers held back
+    Seconds exchanged = 0;  // of that
+  };
+
+  void look_for_drift(const Watched& watched) {
+    const auto rounds = static_cast<double>(watched.rounds);
+    if (!drift_.round(round().seconds, watched.took / rounds).drifted) {
       return;
     }
-    const Seconds exchange = reply.seconds - reply.held;
     const Seconds planned = profile_.compress + profile_.push * round().ratio + profile_.pull;
-    const double factor = planned > 0 ? exchange / planned : 1;
-    profile_.iteration = (took - exchange) / static_cast<double>(since_commit());
+    const double factor = planned > 0 ? watched.exchanged / rounds / planned : 1;
+    const auto iterations = rounds * static_cast<double>(since_commit());
+    profile_.iteration = std::max(0.0, watched.took - watched.exchanged) / iterations;
     profile_.push *= factor;
     profile_.pull *= factor;
     supply().note(Payload::of_record(ProfileNote{profile_}));
@@ -120,6 +140,7 @@ class AshlWorker final : public Committer {
   const AshlSpec spec_;
   const bool compresses_;
   DriftWatch drift_;
+  Watched watched_;           // since the last look
   std::size_t measured_ = 0;  // commits
   std::array<Seconds, kMeasured> iterations_{};
   std::array<Seconds, kMeasured> pushes_{};

@@ -71,6 +71,9 @@ ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& heade
       node_.receive({Channel::kServer, part.server});
     }
     reply.push = node_.now() - began;
+    for (const Part& part : parts_) {
+      node_.send(part.server, Channel::kServer, header_of(ServerKind::kPull));
+    }
   }
   for (const Part& part : parts_) {
     take_answer(part, result, reply);
@@ -82,7 +85,7 @@ ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& heade
 
 void ServerClient::leave(Block result) {
   for (const Part& part : parts_) {
-    node_.send(part.server, Channel::kServer, {static_cast<std::int64_t>(ServerKind::kLeave)});
+    node_.send(part.server, Channel::kServer, header_of(ServerKind::kLeave));
   }
   Reply reply;
   for (const Part& part : parts_) {

@@ -1,13 +1,15 @@
 #include "sync/parameter_server/committer.h"
 
 #include <algorithm>
+#include <numeric>
+#include <stdexcept>
 
 #include "sync/collective.h"
 
 namespace motley {
 namespace {
 
-constexpr std::size_t kStalest = 64;  // staler commits are counted together
+constexpr std::int64_t kStalest = 64;  // staler commits are counted with these
 
 Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Replica::kTail); }
 
@@ -63,7 +65,9 @@ void Committer::commit() {
   waited_ += reply.held;
   commit_seconds_ = reply.seconds - reply.held;
   ++commits_;
-  const auto stale = std::min(static_cast<std::size_t>(reply.staleness), kStalest);
+  staleness_sum_ += reply.staleness;
+  const auto stale =
+      static_cast<std::size_t>(std::clamp(reply.staleness, std::int64_t{0}, kStalest));
   staleness_.resize(std::max(staleness_.size(), stale + 1));
   ++staleness_[stale];
   committed(reply);
@@ -71,7 +75,7 @@ void Committer::commit() {
 }
 
 void Committer::leave() {
-  std::vector<std::int64_t> counts = {commits_};
+  std::vector<std::int64_t> counts = {commits_, staleness_sum_};
   counts.insert(counts.end(), staleness_.begin(), staleness_.end());
   supply_.leave(counts);
   const Seconds began = context_.node.now();
@@ -82,25 +86,26 @@ void Committer::leave() {
 }
 
 CommitCounts CommitCounts::of(const std::vector<std::vector<std::int64_t>>& farewells) {
+  constexpr std::size_t kBefore = 2;  // numbers before the histogram
   CommitCounts counts;
   for (const auto& farewell : farewells) {
-    counts.commits.push_back(farewell.empty() ? 0 : farewell.front());
-    counts.staleness.resize(std::max(counts.staleness.size() + 1, farewell.size()) - 1);
-    for (std::size_t i = 1; i < farewell.size(); ++i) {
-      counts.staleness[i - 1] += farewell[i];
+    if (farewell.size() < kBefore) {
+      throw std::runtime_error("a worker's farewell makes no sense");
+    }
+    counts.commits.push_back(farewell[0]);
+    counts.staleness_sum += farewell[1];
+    counts.staleness.resize(std::max(counts.staleness.size(), farewell.size() - kBefore));
+    for (std::size_t i = kBefore; i < farewell.size(); ++i) {
+      counts.staleness[i - kBefore] += farewell[i];
     }
   }
   return counts;
 }
 
-double CommitCounts::mean_staleness() const {
-  double sum = 0;
-  double count = 0;
-  for (std::size_t i = 0; i < staleness.size(); ++i) {
-    sum += static_cast<double>(i) * static_cast<double>(staleness[i]);
-    count += static_cast<double>(staleness[i]);
-  }
-  return count > 0 ? sum / count : 0;
+Figures CommitCounts::figures() const {
+  const auto all = std::accumulate(commits.begin(), commits.end(), std::int64_t{0});
+  const double mean = all > 0 ? static_cast<double>(staleness_sum) / static_cast<double>(all) : 0.0;
+  return {{"commits", commits}, {"mean_staleness", mean}, {"staleness", staleness}};
 }
 
 }  // namespace motley

@@ -4,7 +4,7 @@
 //   w = W;  for each iteration:  w <- w - lr * gradient
 //           when it is time:     push w - W_at_last_pull;  w = W = what the servers answer
 //
-// When it is time, and what a commit counts, is the method's: ps.cc, adsp.cc, ashl.cc.
+// When it is time, and what a commit counts, is the method's: ps.cc, adsp.cc, ashl_worker.cc.
 //
 // Samples are dealt out as they are wanted (sync/supply.h). What is evaluated is what a worker has
 // just pulled. In the end everybody holds what the servers hold when all have left.
@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/figure.h"
 #include "sync/parameter_server/client.h"
 #include "sync/strategy.h"
 #include "sync/supply.h"
@@ -60,7 +61,8 @@ class Committer : public Strategy {
   std::int64_t iteration_ = 0;
   std::int64_t since_commit_ = 0;
   std::int64_t commits_ = 0;
-  Seconds commit_seconds_ = 0;           // of the last one
+  Seconds commit_seconds_ = 0;  // of the last one
+  std::int64_t staleness_sum_ = 0;
   std::vector<std::int64_t> staleness_;  // how many commits were how stale
   bool commits_now_ = false;
   Seconds began_ = 0;  // the iteration
@@ -71,12 +73,12 @@ class Committer : public Strategy {
 
 // What the workers' commits came to, from their farewells.
 struct CommitCounts {
-  std::vector<std::int64_t> commits;  // by worker
-  std::vector<std::int64_t>
-      staleness;  // commits of staleness 0, 1, ...; in the last entry all more
+  std::vector<std::int64_t> commits;    // by worker
+  std::int64_t staleness_sum = 0;       // of all commits
+  std::vector<std::int64_t> staleness;  // commits of staleness 0, 1, ... 63, and more
 
   static CommitCounts of(const std::vector<std::vector<std::int64_t>>& farewells);
-  double mean_staleness() const;
+  Figures figures() const;  // for the summary
 };
 
 }  // namespace motley

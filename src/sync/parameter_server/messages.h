@@ -3,8 +3,12 @@
 //   worker                              server
 //     begin {how many numbers}     ->                      from worker 0: what there is to hold
 //     commit {step, weight, ...}   ->
-//                                  <-   received            only when the worker measures its push
 //                                  <-   answer {...}         the parameters, once it is applied
+//     measured commit {...}        ->
+//                                  <-   received             so that push and pull can be told
+//                                  apart
+//     pull                         ->
+//                                  <-   answer {...}
 //     leave                        ->
 //                                  <-   answer {...}         the parameters when all have left
 #pragma once
@@ -18,7 +22,9 @@
 
 namespace motley {
 
-enum class ServerKind : std::int64_t { kBegin, kCommit, kMeasuredCommit, kLeave };
+enum class ServerKind : std::int64_t { kBegin, kCommit, kMeasuredCommit, kPull, kLeave };
+
+inline Header header_of(ServerKind kind) { return {static_cast<std::int64_t>(kind)}; }
 
 // Of whom the first parameters come.
 inline constexpr Rank kFirstWorker = 0;
@@ -60,7 +66,7 @@ struct CommitHeader {
 struct AnswerHeader {
   std::int64_t applied = 0;  // commits, by this server so far
   std::int64_t before = 0;   // and before the one that is answered
-  Seconds held = 0;          // how long that one waited for slower workers
+  Seconds held = 0;          // how long the answer waited for slower workers
 
   Header header() const { return {applied, before, std::bit_cast<std::int64_t>(held)}; }
   static AnswerHeader of(const Header& header) {

@@ -56,7 +56,7 @@ std::vector<double> commit_weights(std::span<const double> shares);
 // The values are ours, the paper's are not known to us.
 struct PlanOptions {
   std::int64_t h_preset_ahl = 4;
-  std::int64_t h_preset_shl = 1;
+  std::int64_t h_preset_shl = 2;
   double r_preset = 0.3;
   bool compressed = true;  // or else everything is kept
   bool joint = false;      // GET_H counts r_preset * push instead of push, if compressed

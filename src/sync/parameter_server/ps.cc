@@ -42,13 +42,7 @@ std::unique_ptr<Strategy> make_ps_ssp(const StrategyContext& context) {
 ServiceResult serve_ps(const ServiceContext& context) {
   Depot depot(context, GapMeter(context.node.size()), Judged::kAnyone);
   depot.run();
-  const CommitCounts counts = CommitCounts::of(depot.counts());
-  ServiceResult result;
-  result.max_iteration_gap = depot.gaps().largest();
-  result.figures = {{"commits", counts.commits},
-                    {"mean_staleness", counts.mean_staleness()},
-                    {"staleness", counts.staleness}};
-  return result;
+  return {CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
 }
 
 }  // namespace motley

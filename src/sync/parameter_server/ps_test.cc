@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "sync/parameter_server/messages.h"
 #include "tests/own_pace.h"
 #include "tests/relative_difference.h"
 #include "tests/simulated_job.h"
@@ -49,6 +50,7 @@ TEST(PsSsp, WithoutStalenessEqualsBsp) {
 }
 
 TEST(PsSsp, NobodyGetsFurtherAheadThanTheBound) {
+  int reached = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed, 0x55b);
     std::vector<double> speeds(2 + random.below(5));
@@ -60,8 +62,11 @@ TEST(PsSsp, NobodyGetsFurtherAheadThanTheBound) {
     job.strategy.ps.servers = 1 + static_cast<int>(random.below(speeds.size()));
     job.cluster.slowdowns = {{0.2, 5}};
     // Who has committed s more than the slowest has begun one more than it has committed.
-    EXPECT_LE(simulate_phantom(job).service.max_iteration_gap, job.strategy.ps.staleness + 1);
+    const std::int64_t gap = simulate_phantom(job).service.max_iteration_gap;
+    EXPECT_LE(gap, job.strategy.ps.staleness + 1);
+    reached += gap == job.strategy.ps.staleness + 1 ? 1 : 0;
   }
+  EXPECT_GT(reached, 100);
 }
 
 TEST(PsAsp, NobodyWaits) {
@@ -120,6 +125,21 @@ TEST(Ps, EvaluationsComeWhenDueAndTheTargetEndsTheRun) {
   }
 }
 
+// One evaluation at a time: their moments and samples never go back.
+TEST(Ps, EvaluationsComeInOrder) {
+  for (const char* sync : {"ps_asp", "adsp", "ashl"}) {
+    Job job = simulated_job(sync, {1, 0.05, 0.05, 0.05}, 40, 300);
+    job.train.eval_every = 2;
+    job.strategy.adsp.period = 0.1;
+    ToyTask task(1'000, 10, 3, 0.01);
+    QuietMonitor monitor;
+    simulate(job, task, monitor);
+    EXPECT_GT(monitor.metrics.size(), 10U) << sync;
+    EXPECT_TRUE(std::ranges::is_sorted(monitor.metrics, {}, &Metric::samples)) << sync;
+    EXPECT_TRUE(std::ranges::is_sorted(monitor.metrics, {}, &Metric::seconds)) << sync;
+  }
+}
+
 TEST(Ps, AllEndWithTheSameModel) {
   for (const char* sync : {"ps_asp", "ps_ssp", "adsp", "ashl"}) {
     const Job job = [&] {
@@ -156,6 +176,42 @@ TEST(Ps, ALostServerEndsTheRun) {
     start_all(cluster, job, 5'000, models);
     cluster.fail(3, 0.05, "its plug was pulled");
     EXPECT_THROW(cluster.run(), Interrupted) << sync;
+  }
+}
+
+// What no worker of ours sends ends the server with the sender's name, not with a crash.
+TEST(Ps, AServerIsToldNonsense) {
+  const Header commit = CommitHeader{1, 1.0, false}.header();
+  const Payload numbers = Payload::copy_of(std::vector<float>(5, 1.0F));
+  struct Said {
+    Header header;
+    Payload payload;
+  };
+  const std::vector<std::vector<Said>> cases = {
+      {{commit, numbers}, {commit, numbers}},                     // the same step again
+      {{CommitHeader{-7, 1.0, false}.header(), numbers}},         // a step below 0
+      {{header_of(ServerKind::kPull), {}}},                       // of what?
+      {{BeginHeader{5, 0}.header(), numbers}},                    // again
+      {{{99}, numbers}},                                          // no kind at all
+      {{commit, Payload::copy_of(std::vector<float>(4, 1.0F))}},  // a number too few
+      {{header_of(ServerKind::kLeave), {}}, {header_of(ServerKind::kLeave), {}}},
+  };
+  for (const auto& said : cases) {
+    const Job job = simulated_job("ps_ssp", alike(2), 20, 10);
+    SimCluster cluster(job.cluster, 1);
+    cluster.start(2, [&](Node& node) { hold(node, job); });
+    cluster.start(0, [&](Node& node) {
+      node.send(2, Channel::kServer, BeginHeader{5, 0}.header(), numbers);
+      for (const auto& [header, payload] : said) {
+        node.send(2, Channel::kServer, header, payload);
+      }
+    });
+    try {
+      cluster.run();
+      FAIL() << "it went on";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "worker 0 sent a commit that makes no sense");
+    }
   }
 }
 

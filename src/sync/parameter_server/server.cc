@@ -34,35 +34,32 @@ class Server {
         codec_(codec_options_of(job)),
         sums_(job.strategy.sync == "ps_bsp"),
         bound_(job.cluster.workers, bound_of(job.strategy)),
-        commits_(static_cast<std::size_t>(job.cluster.workers)) {}
+        workers_(static_cast<std::size_t>(job.cluster.workers)) {}
 
   void run() {
     begin();
-    std::size_t left = 0;
-    while (left < commits_.size()) {
+    while (!std::ranges::all_of(workers_, &Worker::left)) {
       Message message = node_.receive({Channel::kServer});
-      expect(message.from >= 0 && message.from < std::ssize(commits_), message.from);
-      if (message.header.tag == static_cast<std::int64_t>(ServerKind::kLeave)) {
-        bound_.leave(message.from);
-        ++left;
-      } else {
-        arrive(std::move(message));
-      }
+      expect(message.from >= 0 && message.from < std::ssize(workers_), message.from);
+      hear(std::move(message));
       release();
     }
-    for (std::size_t rank = 0; rank < commits_.size(); ++rank) {
-      answer(static_cast<Rank>(rank), {applied_, applied_, 0});
+    for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
+      send_values(static_cast<Rank>(rank), {applied_, applied_, 0});
     }
   }
 
  private:
-  // A commit that has arrived.
-  struct Commit {
-    CommitHeader header;
+  // With its last commit.
+  struct Worker {
+    CommitHeader commit;
     Payload payload;
-    Seconds arrived = 0;
-    std::int64_t before = 0;  // commits applied before it
-    bool waits = false;
+    std::int64_t step = 0;    // under the bound, so far
+    std::int64_t before = 0;  // commits applied before this one
+    Seconds asked = 0;        // for its answer
+    bool waits = false;       // to be applied
+    bool wants = false;       // its answer
+    bool left = false;
   };
 
   static void expect(bool is_sound, Rank rank) {
@@ -85,25 +82,60 @@ class Server {
     values_.assign(first.begin(), first.end());
   }
 
-  void arrive(Message message) {
-    Commit& commit = commits_[static_cast<std::size_t>(message.from)];
-    expect(!commit.waits, message.from);
-    commit = {CommitHeader::of(message.header), std::move(message.payload), node_.now(), 0, true};
-    if (commit.header.measured) {
-      node_.send(message.from, Channel::kServer, {});
+  void hear(Message message) {
+    Worker& worker = workers_[static_cast<std::size_t>(message.from)];
+    expect(!worker.left, message.from);
+    switch (static_cast<ServerKind>(message.header.tag)) {
+      case ServerKind::kCommit:
+      case ServerKind::kMeasuredCommit:
+        return arrive(worker, std::move(message));
+      case ServerKind::kPull:
+        expect(worker.commit.measured && !worker.wants, message.from);
+        return want(worker, message.from);
+      case ServerKind::kLeave:
+        expect(!worker.waits && !worker.wants, message.from);
+        worker.left = true;
+        return bound_.leave(message.from);
+      default:
+        expect(false, message.from);
     }
-    bound_.arrive(message.from, commit.header.step);
+  }
+
+  void arrive(Worker& worker, Message message) {
+    const CommitHeader commit = CommitHeader::of(message.header);
+    expect(!worker.waits && !worker.wants && commit.step.value_or(worker.step + 1) > worker.step,
+           message.from);
+    worker.commit = commit;
+    worker.step = commit.step.value_or(worker.step);
+    worker.payload = std::move(message.payload);
+    worker.waits = true;
+    bound_.arrive(message.from, commit.step);
+    if (commit.measured) {
+      node_.send(message.from, Channel::kServer, {});
+    } else {
+      want(worker, message.from);
+    }
+  }
+
+  void want(Worker& worker, Rank rank) {
+    worker.wants = true;
+    worker.asked = node_.now();
+    if (!worker.waits) {
+      answer(rank, worker.asked);  // it was applied before it was asked for
+    }
   }
 
   void release() {
     std::vector<Rank> released = bound_.release();
     std::ranges::sort(released);  // sums are the same bits whoever came first
+    const Seconds now = node_.now();
     for (const Rank rank : released) {
       apply(rank);
     }
     for (const Rank rank : released) {
-      const Commit& commit = commits_[static_cast<std::size_t>(rank)];
-      answer(rank, {applied_, commit.before, node_.now() - commit.arrived});
+      if (workers_[static_cast<std::size_t>(rank)].wants) {
+        answer(rank, now);
+      }
     }
     if (sums_ && !released.empty()) {  // the next sum begins
       std::ranges::fill(values_, 0.0F);
@@ -111,10 +143,10 @@ class Server {
   }
 
   void apply(Rank rank) {
-    Commit& commit = commits_[static_cast<std::size_t>(rank)];
-    commit.waits = false;
-    commit.before = applied_++;
-    const Payload payload = std::exchange(commit.payload, {});
+    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    worker.waits = false;
+    worker.before = applied_++;
+    const Payload payload = std::exchange(worker.payload, {});
     phantom_ = payload.is_phantom();
     if (phantom_) {
       return;
@@ -122,7 +154,7 @@ class Server {
     values_.resize(size_);  // zeros, where nothing was said
     const std::size_t plain_bytes = (size_ - coded_) * sizeof(float);
     expect(payload.bytes().size() >= plain_bytes, rank);
-    const auto weight = static_cast<float>(commit.header.weight);
+    const auto weight = static_cast<float>(worker.commit.weight);
     const auto coded = payload.bytes().first(payload.bytes().size() - plain_bytes);
     const Status sound = add_decoded(codec_.kind, coded, weight, std::span(values_).first(coded_));
     expect(sound.has_value(), rank);
@@ -137,7 +169,13 @@ class Server {
     }
   }
 
-  void answer(Rank rank, const AnswerHeader& header) {
+  void answer(Rank rank, Seconds applied_at) {
+    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    worker.wants = false;
+    send_values(rank, {applied_, worker.before, applied_at - worker.asked});
+  }
+
+  void send_values(Rank rank, const AnswerHeader& header) {
     node_.send(rank, Channel::kServer, header.header(),
                phantom_ ? Payload::phantom(size_ * sizeof(float)) : Payload::borrow(values_));
   }
@@ -146,9 +184,9 @@ class Server {
   const CodecOptions codec_;
   const bool sums_;
   StalenessBound bound_;
-  std::vector<Commit> commits_;  // by worker, its last one
-  std::vector<float> values_;    // none of a phantom
-  std::size_t coded_ = 0;        // numbers that travel in the codec
+  std::vector<Worker> workers_;
+  std::vector<float> values_;  // none of a phantom
+  std::size_t coded_ = 0;      // numbers that travel in the codec
   std::size_t size_ = 0;
   bool phantom_ = false;      // as what was committed last
   std::int64_t applied_ = 0;  // commits
