@@ -1,7 +1,9 @@
 // What methods with parameter servers are worth on machines and links that are not alike, on the
 // virtual clock: speeds span 4x, links 10x.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "tests/process.h"
@@ -11,9 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-Process start(const ScratchDir& scratch, const std::string& sync) {
+Process start(const ScratchDir& scratch, const std::string& sync, int seed) {
   return Process({MOTLEY_PROGRAM, "simulate", MOTLEY_SOURCE_DIR "/examples/ashl.toml", "--json",
-                  "--quiet", "--set", "strategy.sync=" + sync, "--out", scratch.file(sync)});
+                  "--quiet", "--set", "strategy.sync=" + sync, "--set",
+                  fmt::format("seed={}", seed), "--out",
+                  scratch.file(fmt::format("{}-{}", sync, seed))});
 }
 
 // Seconds until the job's target.
@@ -26,18 +30,22 @@ double time_of(Process& process) {
                                              : summary["time_to_target"].get<double>();
 }
 
+// When a target is reached is partly luck: two seeds together. Processors round differently, so
+// this holds with room on every one.
 TEST(Unlike, AshlReachesTheTargetFirst) {
   ScratchDir scratch;
-  Process adsp = start(scratch, "adsp");
-  Process ashl = start(scratch, "ashl");
-  const double best = time_of(ashl);
-  Process asp = start(scratch, "ps_asp");
-  EXPECT_LT(best, time_of(asp));
-  Process ssp = start(scratch, "ps_ssp");
-  EXPECT_LE(best, 0.65 * time_of(adsp));
-  Process bsp = start(scratch, "ps_bsp");
-  EXPECT_LT(best, time_of(ssp));
-  EXPECT_LT(best, time_of(bsp));
+  std::map<std::string, double> seconds;
+  for (const char* sync : {"adsp", "ashl", "ps_asp"}) {
+    Process one = start(scratch, sync, 2);
+    Process other = start(scratch, sync, 3);
+    seconds[sync] = time_of(one) + time_of(other);
+  }
+  EXPECT_LE(seconds["ashl"], 0.65 * seconds["adsp"]);
+  EXPECT_LT(seconds["ashl"], seconds["ps_asp"]);
+  Process ssp = start(scratch, "ps_ssp", 2);
+  Process bsp = start(scratch, "ps_bsp", 2);
+  EXPECT_LT(seconds["ashl"] / 2, time_of(ssp));
+  EXPECT_LT(seconds["ashl"] / 2, time_of(bsp));
 }
 
 }  // namespace
