@@ -126,6 +126,15 @@ TEST(Tidy, TheRegistryHasWhatAJobMayName) {
   }
 }
 
+// Who has a server's side is who a job gives servers to.
+TEST(Tidy, MethodsWithServersAreThoseThatAJobGivesSome) {
+  for (const StrategyEntry& method : strategies()) {
+    StrategySpec strategy;
+    strategy.sync = method.name;
+    EXPECT_EQ(strategy.has_servers(), method.hold != nullptr) << method.name;
+  }
+}
+
 TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
   for (const Choice& choice : kAllocations) {
     EXPECT_NE(find_allocation(choice.name), nullptr) << choice.name;

@@ -9,7 +9,6 @@
 #include "sync/parameter_server/adsp.h"
 #include "sync/parameter_server/ashl.h"
 #include "sync/parameter_server/ps.h"
-#include "sync/parameter_server/server.h"
 #include "sync/partial_reduce/partial_reduce.h"
 
 namespace motley {
@@ -20,11 +19,11 @@ constexpr std::array kStrategies = {
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
     StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
     StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
-    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, hold_parameters},
-    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, hold_parameters},
-    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, hold_parameters},
-    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, hold_parameters},
-    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, hold_parameters},
+    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, hold_ps_bsp},
+    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, hold_ps_asp},
+    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, hold_ps_ssp},
+    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, hold_adsp},
+    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, hold_ashl},
     StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
 };
 

@@ -8,6 +8,7 @@
 #include "sync/parameter_server/commit_rate.h"
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/global_loss.h"
+#include "sync/parameter_server/server.h"
 
 namespace motley {
 namespace {
@@ -159,8 +160,7 @@ class AdspService final : public DepotListener {
   }
 
   const ServiceContext context_;
-  const Seconds began_ =
-      context_.node.now();  // a real coordinator's clock runs before the run does
+  const Seconds began_ = context_.node.now();  // a coordinator's clock runs before the run does
   const AdspSpec spec_;
   GlobalLoss loss_;
   CommitSearch search_;
@@ -182,5 +182,7 @@ std::unique_ptr<Strategy> make_adsp(const StrategyContext& context) {
 }
 
 ServiceResult serve_adsp(const ServiceContext& context) { return AdspService(context).run(); }
+
+void hold_adsp(Node& node, const Job& job) { hold_parameters(node, job, {}); }
 
 }  // namespace motley

@@ -18,5 +18,6 @@ namespace motley {
 
 std::unique_ptr<Strategy> make_adsp(const StrategyContext& context);
 ServiceResult serve_adsp(const ServiceContext& context);
+void hold_adsp(Node& node, const Job& job);
 
 }  // namespace motley

@@ -26,5 +26,6 @@ namespace motley {
 
 std::unique_ptr<Strategy> make_ashl(const StrategyContext& context);
 ServiceResult serve_ashl(const ServiceContext& context);
+void hold_ashl(Node& node, const Job& job);
 
 }  // namespace motley

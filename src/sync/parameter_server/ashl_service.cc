@@ -6,6 +6,7 @@
 #include "sync/parameter_server/ashl.h"
 #include "sync/parameter_server/ashl_messages.h"
 #include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/server.h"
 #include "sync/parameter_server/stage.h"
 
 namespace motley {
@@ -144,8 +145,7 @@ class AshlService final : public DepotListener {
   }
 
   const ServiceContext context_;
-  const Seconds began_ =
-      context_.node.now();  // a real coordinator's clock runs before the run does
+  const Seconds began_ = context_.node.now();  // a coordinator's clock runs before the run does
   const PlanOptions options_;
   StageSwitch stage_;
   std::vector<std::optional<WorkerProfile>> profiles_;  // by worker, as last measured
@@ -158,5 +158,9 @@ class AshlService final : public DepotListener {
 }  // namespace
 
 ServiceResult serve_ashl(const ServiceContext& context) { return AshlService(context).run(); }
+
+void hold_ashl(Node& node, const Job& job) {
+  hold_parameters(node, job, {.bound = job.strategy.ashl.staleness});
+}
 
 }  // namespace motley

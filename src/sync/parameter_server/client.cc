@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "sync/codec_options.h"
+#include "sync/collective.h"
 
 namespace motley {
 namespace {
@@ -14,15 +15,16 @@ constexpr std::uint64_t kStream = 0x5e770000;  // and the worker's rank
 
 ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain)
     : node_(node), coded_(coded) {
-  const auto servers = static_cast<std::size_t>(job.servers());
   const CodecOptions codec = codec_options_of(job);
-  for (std::size_t i = 0; i < servers; ++i) {
-    const std::size_t begin = coded * i / servers;
-    const std::size_t end = coded * (i + 1) / servers;
-    const auto stream = kStream + i * static_cast<std::uint64_t>(node.size()) +
+  std::size_t begin = 0;
+  for (int i = 0; i < job.servers(); ++i) {
+    const std::size_t size = chunk_of({nullptr, coded}, i, job.servers()).size;
+    const auto stream = kStream +
+                        static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(node.size()) +
                         static_cast<std::uint64_t>(node.rank());
-    parts_.push_back({job.cluster.workers + static_cast<Rank>(i), begin, end - begin,
-                      i == 0 ? plain : 0, Encoder(codec, job.seed, stream)});
+    parts_.push_back({job.cluster.workers + i, begin, size, i == 0 ? plain : 0,
+                      Encoder(codec, job.seed, stream)});
+    begin += size;
   }
 }
 

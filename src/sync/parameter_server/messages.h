@@ -5,8 +5,7 @@
 //     commit {step, weight, ...}   ->
 //                                  <-   answer {...}         the parameters, once it is applied
 //     measured commit {...}        ->
-//                                  <-   received             so that push and pull can be told
-//                                  apart
+//                                  <-   received             tells its push from its pull
 //     pull                         ->
 //                                  <-   answer {...}
 //     leave                        ->

@@ -3,6 +3,7 @@
 #include "sync/all_reduce.h"
 #include "sync/depot.h"
 #include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/server.h"
 #include "sync/parameter_server/server_sum.h"
 
 namespace motley {
@@ -43,6 +44,16 @@ ServiceResult serve_ps(const ServiceContext& context) {
   Depot depot(context, GapMeter(context.node.size()), Judged::kAnyone);
   depot.run();
   return {CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
+}
+
+void hold_ps_bsp(Node& node, const Job& job) {
+  hold_parameters(node, job, {.bound = 0, .sums = true});
+}
+
+void hold_ps_asp(Node& node, const Job& job) { hold_parameters(node, job, {}); }
+
+void hold_ps_ssp(Node& node, const Job& job) {
+  hold_parameters(node, job, {.bound = job.strategy.ps.staleness});
 }
 
 }  // namespace motley

@@ -17,23 +17,13 @@
 namespace motley {
 namespace {
 
-std::optional<std::int64_t> bound_of(const StrategySpec& strategy) {
-  if (strategy.sync == "ps_bsp") {
-    return 0;
-  }
-  if (strategy.sync == "ps_ssp") {
-    return strategy.ps.staleness;
-  }
-  return strategy.sync == "ashl" ? std::optional(strategy.ashl.staleness) : std::nullopt;
-}
-
 class Server {
  public:
-  Server(Node& node, const Job& job)
+  Server(Node& node, const Job& job, const ServerRules& rules)
       : node_(node),
         codec_(codec_options_of(job)),
-        sums_(job.strategy.sync == "ps_bsp"),
-        bound_(job.cluster.workers, bound_of(job.strategy)),
+        sums_(rules.sums),
+        bound_(job.cluster.workers, rules.bound),
         workers_(static_cast<std::size_t>(job.cluster.workers)) {}
 
   void run() {
@@ -194,6 +184,8 @@ class Server {
 
 }  // namespace
 
-void hold_parameters(Node& node, const Job& job) { Server(node, job).run(); }
+void hold_parameters(Node& node, const Job& job, const ServerRules& rules) {
+  Server(node, job, rules).run();
+}
 
 }  // namespace motley
