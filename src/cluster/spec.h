@@ -24,11 +24,11 @@ struct SpeedEvent {
 
 struct ClusterSpec {
   int workers = 1;
-  Seconds unit = 0;               // one sample at speed 1; 0 = run free, nothing is paced
-  Seconds overhead = 0;           // a step, whatever its size
-  std::vector<double> speeds;     // one per worker
-  Seconds latency = 50e-6;        // of every link, in the simulator
-  std::vector<double> bandwidth;  // bytes per second, one per worker, in the simulator
+  Seconds unit = 0;                        // one sample at speed 1; 0 = run free, nothing is paced
+  Seconds overhead = 0;                    // a step, whatever its size
+  std::vector<double> speeds;              // one per worker
+  Seconds latency = 50e-6;                 // of every link, in the simulator
+  std::vector<double> bandwidth;           // bytes per second, one per worker, in the simulator
   std::optional<double> server_bandwidth;  // of every server; the fastest worker's when not given
   std::vector<RandomSlowdown> slowdowns;
   std::vector<SpeedEvent> events;  // in order of time
