@@ -21,7 +21,11 @@ int refuse(const std::string& message);
 struct JobFlags {
   std::string path;
   std::vector<std::string> overrides;  // --set
+  std::optional<std::string> variant;  // instead of the job itself
 };
+
+// The job that the flags name.
+Result<Job> load_job(const JobFlags& flags, Mode mode);
 
 struct RunFlags {
   JobFlags job;
@@ -30,12 +34,19 @@ struct RunFlags {
   bool quiet = false;
 };
 
+struct CompareFlags {
+  RunFlags run;
+  bool simulate = false;
+  std::optional<int> jobs;  // simulations at a time; the cores when not given
+};
+
 struct WorkerFlags {
   std::string join;  // HOST:PORT of the coordinator
   Rank rank = 0;
 };
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
+int compare_command(const CompareFlags& flags);
 int config_command(const JobFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);

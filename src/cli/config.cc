@@ -10,8 +10,17 @@ int refuse(const std::string& message) {
   return kBadInput;
 }
 
+Result<Job> load_job(const JobFlags& flags, Mode mode) {
+  const auto text = read_job_file(flags.path);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return flags.variant ? parse_variant(*text, flags.path, flags.overrides, mode, *flags.variant)
+                       : parse_job(*text, flags.path, flags.overrides, mode);
+}
+
 int config_command(const JobFlags& flags) {
-  const auto job = load_job(flags.path, flags.overrides, Mode::kConfig);
+  const auto job = load_job(flags, Mode::kConfig);
   if (!job) {
     return refuse(job.error().message);
   }

@@ -18,6 +18,10 @@ void add_job_flags(CLI::App* command, JobFlags& flags) {
       ->allow_extra_args(false);
 }
 
+void add_variant_flag(CLI::App* command, JobFlags& flags) {
+  command->add_option("--variant", flags.variant, "this [[variant]] of the job, by its name");
+}
+
 void add_run_flags(CLI::App* command, RunFlags& flags) {
   add_job_flags(command, flags.job);
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
@@ -36,15 +40,26 @@ int run(int argc, char** argv) {
 
   RunFlags train;
   RunFlags simulate;
+  CompareFlags compare;
   JobFlags config;
   WorkerFlags worker;
   auto* train_app = app.add_subcommand("train", "run a job with worker processes on this machine");
   add_run_flags(train_app, train);
+  add_variant_flag(train_app, train.job);
   auto* simulate_app = app.add_subcommand("simulate", "run the same job on a virtual clock");
   add_run_flags(simulate_app, simulate);
+  add_variant_flag(simulate_app, simulate.job);
+  auto* compare_app =
+      app.add_subcommand("compare", "every [[variant]] of a job, side by side in a table");
+  add_run_flags(compare_app, compare.run);
+  compare_app->add_flag("--simulate", compare.simulate, "on a virtual clock, several at a time");
+  compare_app
+      ->add_option("--jobs", compare.jobs, "simulations at a time (default: as many as cores)")
+      ->check(CLI::PositiveNumber);
   auto* config_app =
       app.add_subcommand("config", "print the resolved job, every default filled in");
   add_job_flags(config_app, config);
+  add_variant_flag(config_app, config);
   auto* strategies_app = app.add_subcommand("strategies", "what a job can choose, one line each");
   auto* worker_app = app.add_subcommand("worker", "a worker process; `train` starts these");
   worker_app->group("");  // not for people
@@ -64,6 +79,9 @@ int run(int argc, char** argv) {
   }
   if (simulate_app->parsed()) {
     return run_command(simulate, Mode::kSimulate);
+  }
+  if (compare_app->parsed()) {
+    return compare_command(compare);
   }
   if (config_app->parsed()) {
     return config_command(config);

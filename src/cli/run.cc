@@ -139,7 +139,7 @@ Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const
 
 int run_command(const RunFlags& flags, Mode mode) {
   catch_signals();
-  const auto job = load_job(flags.job.path, flags.job.overrides, mode);
+  const auto job = load_job(flags.job, mode);
   if (!job) {
     return refuse(job.error().message);
   }

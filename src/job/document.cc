@@ -222,6 +222,11 @@ std::optional<Entry> Document::extract(std::string_view path) {
 Document Document::with(const toml::table& changes, const Source& source) const {
   Document changed = *this;
   changed.set_table(changes, "", source);
+  for (const auto& [path, entry] : entries_) {
+    if (!entry.source->has_lines) {
+      changed.entries_.insert_or_assign(path, entry);
+    }
+  }
   return changed;
 }
 

@@ -47,8 +47,8 @@ class Document {
 
   // Takes the entry of `path` out.
   std::optional<Entry> extract(std::string_view path);
-  // This document with what `changes`, a table of `source`, sets instead. The nodes of `changes`
-  // must outlive the result.
+  // This document with what `changes`, a table of its file, sets instead. An override still wins:
+  // a file sets, a flag overrides. The nodes of `changes` must outlive the result.
   Document with(const toml::table& changes, const Source& source) const;
 
   // "job.toml:12: message" for a value of `entry`, or "--set key=value: message".

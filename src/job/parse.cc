@@ -1,9 +1,12 @@
 #include "job/parse.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -167,8 +170,18 @@ Result<Job> resolve(const Document& document, Mode mode) {
   return job;
 }
 
-Status check_variant(const Document& document, const Entry& variants, const toml::node& node,
-                     std::set<std::string>& names) {
+// Which variant the caller wants, and for what. None: all of them.
+struct Wanted {
+  Mode mode = Mode::kConfig;
+  std::optional<std::string_view> name = std::nullopt;
+
+  Mode mode_of(std::string_view variant) const {
+    return !name || *name == variant ? mode : Mode::kConfig;
+  }
+};
+
+Result<Job> resolve_variant(const Document& document, const Entry& variants, const toml::node& node,
+                            const Wanted& wanted) {
   const toml::table* table = node.as_table();
   if (!table) {
     return at(variants, node, wrong_type("a variant", node, "a table"));
@@ -177,17 +190,14 @@ Status check_variant(const Document& document, const Entry& variants, const toml
   if (!name) {
     return at(variants, node, "a variant needs a name, which is a string");
   }
-  // Its name is that of a run, under the same rule; the job checked is otherwise this one changed.
-  if (auto job = resolve(document.with(*table, *variants.source), Mode::kConfig); !job) {
-    return tl::unexpected(job.error());
-  }
-  if (!names.insert(name->get()).second) {
-    return at(variants, *name, fmt::format("two variants have the name \"{}\"", name->get()));
-  }
-  return {};
+  // --set name=... names the comparison, not each of its parts.
+  Document changed = document;
+  changed.extract("name");
+  return resolve(changed.with(*table, *variants.source), wanted.mode_of(name->get()));
 }
 
-Status check_variants(const Document& document, const Entry& variants) {
+Result<std::vector<Job>> resolve_variants(const Document& document, const Entry& variants,
+                                          const Wanted& wanted) {
   const toml::array* list = variants.value->as_array();
   if (!list) {
     return at(variants, *variants.value,
@@ -198,13 +208,51 @@ Status check_variants(const Document& document, const Entry& variants) {
         variants, *variants.value,
         fmt::format("variant has {} entries, but may have {} at most", list->size(), kMaxVariants));
   }
+  std::vector<Job> jobs;
   std::set<std::string> names;
   for (const toml::node& variant : *list) {
-    if (Status status = check_variant(document, variants, variant, names); !status) {
-      return status;
+    Result<Job> job = resolve_variant(document, variants, variant, wanted);
+    if (!job) {
+      return tl::unexpected(job.error());
     }
+    if (!names.insert(job->name).second) {
+      return at(variants, *variant.as_table()->get("name"),
+                fmt::format("two variants have the name \"{}\"", job->name));
+    }
+    jobs.push_back(std::move(*job));
   }
-  return {};
+  return jobs;
+}
+
+// A whole job file, every part of it checked.
+struct Parsed {
+  Job job;
+  std::vector<Job> variants;
+};
+
+Result<Parsed> parse(std::string_view text, const std::string& file_name,
+                     std::span<const std::string> overrides, Mode mode, const Wanted& wanted) {
+  Result<Document> document = Document::parse(text, file_name, overrides);
+  if (!document) {
+    return tl::unexpected(document.error());
+  }
+  const std::optional<Entry> variants = document->extract(kVariant);
+  Result<Job> job = resolve(*document, mode);
+  if (!job) {
+    return tl::unexpected(job.error());
+  }
+  if (!variants) {
+    return Parsed{std::move(*job), {}};
+  }
+  return resolve_variants(*document, *variants, wanted).map([&](std::vector<Job>&& jobs) {
+    return Parsed{std::move(*job), std::move(jobs)};
+  });
+}
+
+std::string names_of(const std::vector<Job>& jobs) {
+  std::vector<std::string_view> names;
+  std::ranges::transform(jobs, std::back_inserter(names), &Job::name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 struct CloseFile {
@@ -215,32 +263,51 @@ struct CloseFile {
 
 Result<Job> parse_job(std::string_view text, const std::string& file_name,
                       std::span<const std::string> overrides, Mode mode) {
-  Result<Document> document = Document::parse(text, file_name, overrides);
-  if (!document) {
-    return tl::unexpected(document.error());
-  }
-  const std::optional<Entry> variants = document->extract(kVariant);
-  Result<Job> job = resolve(*document, mode);
-  if (job && variants) {
-    if (Status status = check_variants(*document, *variants); !status) {
-      return tl::unexpected(status.error());
-    }
-  }
-  return job;
+  return parse(text, file_name, overrides, mode, {}).map([](Parsed&& parsed) {
+    return std::move(parsed.job);
+  });
 }
 
-Result<Job> load_job(const std::string& path, std::span<const std::string> overrides, Mode mode) {
+Result<Job> parse_variant(std::string_view text, const std::string& file_name,
+                          std::span<const std::string> overrides, Mode mode,
+                          std::string_view variant) {
+  Result<Parsed> parsed = parse(text, file_name, overrides, Mode::kConfig, {mode, variant});
+  if (!parsed) {
+    return tl::unexpected(parsed.error());
+  }
+  const auto found = std::ranges::find(parsed->variants, variant, &Job::name);
+  if (found == parsed->variants.end()) {
+    return fail("{}: no variant \"{}\"; {}", file_name, variant,
+                parsed->variants.empty() ? "it has none"
+                                         : fmt::format("there are {}", names_of(parsed->variants)));
+  }
+  return std::move(*found);
+}
+
+Result<Variants> parse_variants(std::string_view text, const std::string& file_name,
+                                std::span<const std::string> overrides, Mode mode) {
+  Result<Parsed> parsed = parse(text, file_name, overrides, Mode::kConfig, {mode});
+  if (!parsed) {
+    return tl::unexpected(parsed.error());
+  }
+  if (parsed->variants.empty()) {
+    return fail("{}: no [[variant]] to compare: a name and the keys it changes", file_name);
+  }
+  return Variants{std::move(parsed->job.name), std::move(parsed->variants)};
+}
+
+Result<std::string> read_job_file(const std::string& path) {
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
   if (!file) {
     return fail("{}: cannot be opened: {}", path, std::strerror(errno));
   }
-  // One byte more than allowed, so that parse_job sees that it is too much.
+  // One byte more than allowed, so that parsing sees that it is too much.
   std::string text(Document::kMaxBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get())) {
     return fail("{}: cannot be read: {}", path, std::strerror(errno));
   }
-  return parse_job(text, path, overrides, mode);
+  return text;
 }
 
 }  // namespace motley

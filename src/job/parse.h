@@ -7,13 +7,14 @@
 //   job.toml:12: cluster.speeds has 3 entries, but cluster.workers is 4
 //   --set train.bach=3: unknown key "train.bach"; did you mean "train.batch"?
 //
-// What keys there are is in job/keys.cc. Each [[variant]] is checked as a job of its own: its keys
-// applied to this one.
+// What keys there are is in job/keys.cc. Each [[variant]] is a job of its own: its keys applied to
+// this one, with overrides on top, under its own name. All are checked, whichever is wanted.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "job/job.h"
@@ -29,7 +30,21 @@ enum class Mode { kTrain, kSimulate, kConfig };
 Result<Job> parse_job(std::string_view text, const std::string& file_name,
                       std::span<const std::string> overrides, Mode mode);
 
-// The same from a file.
-Result<Job> load_job(const std::string& path, std::span<const std::string> overrides, Mode mode);
+// One variant of the job, by its name. The other ones may be for another mode.
+Result<Job> parse_variant(std::string_view text, const std::string& file_name,
+                          std::span<const std::string> overrides, Mode mode,
+                          std::string_view variant);
+
+// What `compare` runs: every variant, in the order of the file, one at least. The job that they
+// change may itself be for another mode.
+struct Variants {
+  std::string name;  // the job's
+  std::vector<Job> jobs;
+};
+Result<Variants> parse_variants(std::string_view text, const std::string& file_name,
+                                std::span<const std::string> overrides, Mode mode);
+
+// The text of a job file, to be handed to one of the above; up to a byte more than they take.
+Result<std::string> read_job_file(const std::string& path);
 
 }  // namespace motley

@@ -433,6 +433,61 @@ TEST(Variant, HasANameOfItsOwn) {
             "job.toml:1: a variant is an integer, but should be a table");
 }
 
+constexpr std::string_view kTwoVariants = R"(
+name = "both"
+cluster.workers = 2
+train.batch = 64
+[[variant]]
+name = "a"
+train.batch = 8
+[[variant]]
+name = "b"
+model.kind = "phantom"
+model.parameters = 10
+cluster.unit = 1e-3
+)";
+
+TEST(Variant, IsTheJobWithItsKeysChanged) {
+  const auto both = parse_variants(kTwoVariants, "job.toml", {}, Mode::kConfig);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->name, "both");
+  ASSERT_EQ(both->jobs.size(), 2);
+  EXPECT_EQ(both->jobs[0].name, "a");
+  EXPECT_EQ(both->jobs[0].train.batch, 8);
+  EXPECT_EQ(both->jobs[1].name, "b");
+  EXPECT_EQ(both->jobs[1].train.batch, 64);
+  EXPECT_TRUE(both->jobs[1].phantom());
+}
+
+TEST(Variant, GivesWayToOverrides) {
+  const std::vector<std::string> overrides{"train.batch=16", "name=other"};
+  const auto both = parse_variants(kTwoVariants, "job.toml", overrides, Mode::kConfig);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->name, "other");
+  EXPECT_EQ(both->jobs[0].name, "a");
+  EXPECT_EQ(both->jobs[0].train.batch, 16);
+}
+
+// A phantom cannot be trained, and what has no pace cannot be simulated.
+TEST(Variant, OnlyTheWantedOneNeedsToFitTheMode) {
+  EXPECT_TRUE(parse_variant(kTwoVariants, "job.toml", {}, Mode::kTrain, "a"));
+  EXPECT_TRUE(parse_variant(kTwoVariants, "job.toml", {}, Mode::kSimulate, "b"));
+  EXPECT_EQ(parse_variant(kTwoVariants, "job.toml", {}, Mode::kTrain, "b").error().message,
+            "job.toml:10: model.kind = \"phantom\" is simulate only: it has no arithmetic");
+  EXPECT_EQ(parse_variants(kTwoVariants, "job.toml", {}, Mode::kSimulate).error().message,
+            "job.toml:3: simulate needs cluster.unit above 0: the seconds that one sample takes at "
+            "speed 1");
+}
+
+TEST(Variant, ThatIsNotThereIsSaid) {
+  EXPECT_EQ(parse_variant(kTwoVariants, "job.toml", {}, Mode::kConfig, "c").error().message,
+            "job.toml: no variant \"c\"; there are a, b");
+  EXPECT_EQ(parse_variant("", "job.toml", {}, Mode::kConfig, "c").error().message,
+            "job.toml: no variant \"c\"; it has none");
+  EXPECT_EQ(parse_variants("", "job.toml", {}, Mode::kConfig).error().message,
+            "job.toml: no [[variant]] to compare: a name and the keys it changes");
+}
+
 TEST(ParseJob, DeepNestingIsRefused) {
   constexpr std::size_t kDeep = 100'000;
   std::string dots = "a";
@@ -466,16 +521,16 @@ TEST(ParseJob, LongNamesAreCutShort) {
   EXPECT_LT(error_of(std::string(100'000, 'x') + " = 1").size(), 1100U);
 }
 
-TEST(LoadJob, ReadsAFile) {
+TEST(ReadJobFile, ReadsUpToAByteTooMuch) {
   const ScratchDir scratch;
   const std::string path = scratch.write("job.toml", std::string(kFull));
-  EXPECT_EQ(load_job(path, {}, Mode::kTrain)->name, "fashion");
-  scratch.write("job.toml", "x = 1");
-  EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message, path + ":1: unknown key \"x\"");
-  EXPECT_EQ(load_job(scratch.path(), {}, Mode::kTrain).error().message,
+  EXPECT_EQ(read_job_file(path), std::string(kFull));
+  scratch.write("job.toml", std::string(std::size_t{2} << 20, '#'));
+  EXPECT_EQ(read_job_file(path)->size(), (std::size_t{1} << 20) + 1);
+  EXPECT_EQ(read_job_file(scratch.path()).error().message,
             scratch.path() + ": cannot be read: Is a directory");
   std::filesystem::remove(path);
-  EXPECT_EQ(load_job(path, {}, Mode::kTrain).error().message,
+  EXPECT_EQ(read_job_file(path).error().message,
             path + ": cannot be opened: No such file or directory");
 }
 

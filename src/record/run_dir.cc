@@ -10,7 +10,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kResults[] = {"job.toml", "metrics.jsonl", "summary.json", "model.pt"};
+constexpr std::string_view kResults[] = {"job.toml", "metrics.jsonl", "summary.json", "model.pt",
+                                         "compare.json"};
 constexpr int kMaxRunsOfOneSecond = 10'000;
 
 std::string time_stamp(std::time_t now) {

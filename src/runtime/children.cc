@@ -41,7 +41,7 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
 }
 
 // After fork, in the child: only calls that are safe there.
-[[noreturn]] void become(char* const* command, char* const* environment, pid_t parent) {
+[[noreturn]] void become(char* const* command, char* const* environment, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
     _exit(127);  // the parent was gone before the line above
@@ -52,7 +52,8 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int null = open("/dev/null", O_RDWR);
   dup2(null, STDIN_FILENO);
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // stdout is the parent's: --json must stay clean
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
   execve(command[0], command, environment);
   _exit(127);
 }
@@ -68,7 +69,7 @@ std::string describe_status(int status) {
 }
 
 pid_t Children::start(Rank rank, const std::vector<std::string>& command,
-                      const std::vector<std::string>& environment) {
+                      const std::vector<std::string>& environment, int output) {
   auto arguments = command;
   auto variables = merged_environment(environment);
   const auto argument_pointers = pointers(arguments);
@@ -76,10 +77,10 @@ pid_t Children::start(Rank rank, const std::vector<std::string>& command,
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
-    throw std::system_error(errno, std::generic_category(), "cannot start a worker");
+    throw std::system_error(errno, std::generic_category(), "cannot start a process");
   }
   if (pid == 0) {
-    become(argument_pointers.data(), variable_pointers.data(), parent);
+    become(argument_pointers.data(), variable_pointers.data(), output, parent);
   }
   running_.push_back({rank, pid});
   return pid;
@@ -97,10 +98,14 @@ std::optional<ChildExit> Children::poll() {
   return std::nullopt;
 }
 
-void Children::kill_all() {
+void Children::signal_all(int number) const {
   for (const Child& child : running_) {
-    kill(child.pid, SIGKILL);
+    kill(child.pid, number);
   }
+}
+
+void Children::kill_all() {
+  signal_all(SIGKILL);
   for (const Child& child : running_) {
     while (waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
     }

@@ -1,5 +1,5 @@
-// The worker processes that this process started. None outlives it: they are killed when this goes
-// out of scope, and by the kernel should this process be killed.
+// The processes that this process started: workers of a run, runs of a comparison. None outlives
+// it: they are killed when this goes out of scope, and by the kernel should this process be killed.
 #pragma once
 
 #include <sys/types.h>
@@ -28,13 +28,17 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Starts a process; `environment` holds NAME=value entries to add or replace. Call from a thread
-  // that lives as long as the children should. Throws std::system_error.
+  // Starts a process; `environment` holds NAME=value entries to add or replace, and all that it
+  // prints goes to the open file `output`. Call from a thread that lives as long as the children
+  // should. Throws std::system_error.
   pid_t start(Rank rank, const std::vector<std::string>& command,
-              const std::vector<std::string>& environment);
+              const std::vector<std::string>& environment, int output);
 
   // The next child that has ended and was not reported yet; never waits.
   std::optional<ChildExit> poll();
+
+  // A signal to all that still run.
+  void signal_all(int number) const;
 
   // SIGKILL to all that still run, and waits for them to be gone.
   void kill_all();

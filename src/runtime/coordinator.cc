@@ -108,7 +108,8 @@ class Coordinator {
       auto command = launch_.worker_command;
       command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.endpoint().port),
                                      "--rank", std::to_string(rank)});
-      processes_[rank].pid = children_.start(static_cast<Rank>(rank), command, environment);
+      processes_[rank].pid =
+          children_.start(static_cast<Rank>(rank), command, environment, STDERR_FILENO);
       processes_[rank].heard = node_.now();
       if (launch_.quotas && is_worker(rank)) {
         expect(launch_.quotas->add(static_cast<Rank>(rank), processes_[rank].pid));

@@ -1,0 +1,160 @@
+// compare: every variant of a job, as runs of this program, side by side.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/variant_runs.h"
+#include "record/comparison.h"
+#include "record/run_dir.h"
+#include "runtime/cpu_quota.h"
+#include "runtime/run.h"
+
+namespace motley {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kResult = "compare.json";
+
+std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
+                                const CompareFlags& flags) {
+  std::vector<VariantRun> runs;
+  for (const Job& job : variants.jobs) {
+    const auto directory = dir.path() / job.name;
+    std::vector<std::string> command{"/proc/self/exe",   flags.simulate ? "simulate" : "train",
+                                     flags.run.job.path, "--variant",
+                                     job.name,           "--out",
+                                     directory};
+    for (const std::string& change : flags.run.job.overrides) {
+      command.insert(command.end(), {"--set", change});
+    }
+    runs.push_back({job.name, std::move(command), directory});
+  }
+  return runs;
+}
+
+// What is known of every variant, in the order of the file.
+class Results {
+ public:
+  explicit Results(const Variants& variants) {
+    for (const Job& job : variants.jobs) {
+      entries_.push_back({{"name", job.name}, {"error", "not run"}});
+    }
+  }
+
+  void add(const VariantResult& result) {
+    Json& entry = entries_.at(result.index);
+    if (result.summary) {
+      entry = Json::parse(*result.summary);
+    } else {
+      entry["error"] = result.trouble;
+      failed_ = true;
+      bad_input_ = bad_input_ && result.bad_input;
+    }
+    good_ = good_ || result.summary;
+  }
+
+  // A list of the summaries; of a run that has none, its name and the error.
+  const Json& json() const { return entries_; }
+
+  ComparedRun compared(std::size_t index) const {
+    const Json& entry = entries_.at(index);
+    ComparedRun run = compared_run(entry);
+    if (entry.contains("error")) {
+      run.trouble = entry["error"].get<std::string>();
+    }
+    return run;
+  }
+  std::string table() const {
+    std::vector<ComparedRun> runs;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      runs.push_back(compared(i));
+    }
+    return Comparison(std::move(runs)).table();
+  }
+
+  int exit_code() const {
+    if (const auto signal = first_signal()) {
+      return exit_code_of(*signal);
+    }
+    return !failed_ ? kDone : !good_ && bad_input_ ? kBadInput : kRunFailed;
+  }
+
+ private:
+  Json entries_ = Json::array();
+  bool failed_ = false;
+  bool good_ = false;
+  bool bad_input_ = true;  // of those that failed, all did for it
+};
+
+std::string in_words(const ComparedRun& run) {
+  std::string words = run.trouble.value_or("");
+  if (run.seconds) {
+    words += fmt::format("{}{:.2f} s", words.empty() ? "" : ", ", *run.seconds);
+  }
+  if (run.accuracy) {
+    words += fmt::format(", accuracy {:.4f}", *run.accuracy);
+  }
+  return words;
+}
+
+void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const CompareFlags& flags) {
+  std::size_t ended = 0;
+  while (const auto result = runs.next()) {
+    results.add(*result);
+    if (Status status = dir.write(kResult, results.json().dump(2) + "\n"); !status) {
+      throw RunFailed(status.error().message);
+    }
+    if (!flags.run.quiet) {
+      const ComparedRun run = results.compared(result->index);
+      fmt::print(stderr, "[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name,
+                 in_words(run));
+    }
+  }
+}
+
+}  // namespace
+
+int compare_command(const CompareFlags& flags) {
+  catch_signals();
+  const auto text = read_job_file(flags.run.job.path);
+  if (!text) {
+    return refuse(text.error().message);
+  }
+  const auto variants = parse_variants(*text, flags.run.job.path, flags.run.job.overrides,
+                                       flags.simulate ? Mode::kSimulate : Mode::kTrain);
+  if (!variants) {
+    return refuse(variants.error().message);
+  }
+  if (std::ranges::find(variants->jobs, kResult, &Job::name) != variants->jobs.end()) {
+    return refuse(
+        fmt::format("{}: no variant may be named {}: the result is", flags.run.job.path, kResult));
+  }
+  const auto dir = RunDir::create(flags.run.out, variants->name);
+  if (!dir) {
+    return refuse(dir.error().message);
+  }
+  Results results(*variants);
+  // Real runs share the machine with nobody: their times are what is compared.
+  const int at_a_time = flags.simulate ? flags.jobs.value_or(cores_here()) : 1;
+  try {
+    VariantRuns runs(runs_of(*variants, *dir, flags), at_a_time);
+    run_all(runs, results, *dir, flags);
+  } catch (const std::exception& failure) {
+    spdlog::error("the comparison failed: {}", failure.what());
+    return kRunFailed;
+  }
+  if (flags.run.json) {
+    fmt::print("{}\n", results.json().dump(2));
+  } else {
+    fmt::print("{}saved in {}\n", results.table(), dir->path().string());
+  }
+  return results.exit_code();
+}
+
+}  // namespace motley

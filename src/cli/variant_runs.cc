@@ -1,0 +1,121 @@
+#include "cli/variant_runs.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/signals.h"
+
+namespace motley {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kPause = std::chrono::milliseconds(20);
+constexpr std::string_view kLog = "log.txt";
+
+// The file that a run writes to, for as long as it takes to start it.
+class LogFile {
+ public:
+  explicit LogFile(const fs::path& path)
+      : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (file_ < 0) {
+      throw std::system_error(errno, std::generic_category(), path.string());
+    }
+  }
+  ~LogFile() { close(file_); }
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+  int file() const { return file_; }
+
+ private:
+  const int file_;
+};
+
+std::optional<std::string> text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return std::nullopt;
+  }
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// The last thing that the program itself said; empty when it said nothing.
+std::string last_words(const fs::path& log) {
+  constexpr std::string_view kProgram = "motley: ";
+  std::ifstream file(log);
+  std::string words;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kProgram)) {
+      words = line.substr(kProgram.size());
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+std::optional<VariantResult> VariantRuns::next() {
+  while (true) {
+    hand_signals_on();
+    start_some();
+    if (const auto exit = children_.poll()) {
+      ++ended_;
+      return result_of(*exit);
+    }
+    if (!children_.any_running()) {
+      return std::nullopt;
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+void VariantRuns::start_some() {
+  while (started_ < runs_.size() && started_ - ended_ < at_a_time_ && !first_signal()) {
+    const VariantRun& run = runs_[started_];
+    fs::create_directories(run.directory);
+    fs::remove(run.directory / "summary.json");  // of an earlier comparison
+    const LogFile log(run.directory / kLog);
+    children_.start(static_cast<Rank>(started_), run.command, {}, log.file());
+    ++started_;
+  }
+}
+
+// The runs have process groups of their own: what is typed at the terminal does not reach them.
+void VariantRuns::hand_signals_on() {
+  const int wanted = signalled_twice() ? 2 : first_signal() ? 1 : 0;
+  for (; signals_handed_on_ < wanted; ++signals_handed_on_) {
+    children_.signal_all(exit_code_of(*first_signal()) - 128);
+  }
+}
+
+VariantResult VariantRuns::result_of(const ChildExit& exit) const {
+  VariantResult result;
+  result.index = static_cast<std::size_t>(exit.rank);
+  const fs::path& directory = runs_[result.index].directory;
+  const int code = WIFEXITED(exit.status) ? WEXITSTATUS(exit.status) : kRunFailed;
+  const bool stopped = signals_handed_on_ > 0 && code != kDone;
+  result.bad_input = code == kBadInput;
+  result.summary = text_of(directory / "summary.json");
+  if (WIFSIGNALED(exit.status)) {
+    result.trouble = describe_status(exit.status);
+  } else if (code != kDone && !(stopped && result.summary)) {
+    const std::string words = last_words(directory / kLog);
+    result.trouble = stopped ? "stopped" : words.empty() ? describe_status(exit.status) : words;
+  }
+  if (!result.trouble.empty()) {
+    result.summary.reset();
+  }
+  return result;
+}
+
+}  // namespace motley
