@@ -12,7 +12,7 @@ constexpr std::uint64_t kSlowdownStream = 0x510d0000;
 
 CostModel::CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed)
     : unit_(cluster.unit),
-      overhead_(cluster.overhead),
+      overhead_(cluster.overhead.empty() ? 0 : cluster.overhead.at(static_cast<std::size_t>(rank))),
       speed_(cluster.speeds.at(static_cast<std::size_t>(rank))),
       slowdowns_(cluster.slowdowns),
       random_(seed, kSlowdownStream + static_cast<std::uint64_t>(rank)) {

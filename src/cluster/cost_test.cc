@@ -12,7 +12,7 @@ ClusterSpec two_workers() {
   ClusterSpec cluster;
   cluster.workers = 2;
   cluster.unit = 0.5;
-  cluster.overhead = 3;
+  cluster.overhead = {3, 4};
   cluster.speeds = {1, 0.25};
   return cluster;
 }
@@ -26,14 +26,14 @@ std::vector<Seconds> costs(const ClusterSpec& cluster, Rank rank, std::uint64_t 
 
 TEST(CostModel, IsOverheadAndSamplesAtTheWorkersSpeed) {
   EXPECT_DOUBLE_EQ(CostModel(two_workers(), 0, 1).next_step(0, 10), 3 + 10 * 0.5);
-  EXPECT_DOUBLE_EQ(CostModel(two_workers(), 1, 1).next_step(0, 10), 3 + 10 * 0.5 / 0.25);
-  EXPECT_DOUBLE_EQ(CostModel(two_workers(), 1, 1).next_step(0, 0), 3);
+  EXPECT_DOUBLE_EQ(CostModel(two_workers(), 1, 1).next_step(0, 10), 4 + 10 * 0.5 / 0.25);
+  EXPECT_DOUBLE_EQ(CostModel(two_workers(), 1, 1).next_step(0, 0), 4);
 }
 
 TEST(CostModel, IsFreeOnAClusterThatIsNotPaced) {
   ClusterSpec cluster = two_workers();
   cluster.unit = 0;
-  cluster.overhead = 0;
+  cluster.overhead = {};
   EXPECT_EQ(CostModel(cluster, 0, 1).next_step(0, 1000), 0);
 }
 
@@ -45,7 +45,7 @@ TEST(CostModel, EventsChangeTheSpeedOfTheirWorker) {
   EXPECT_EQ(changed.speed_at(9.999), 0.25);
   EXPECT_EQ(changed.speed_at(10), 2);
   EXPECT_EQ(changed.speed_at(25), 4);
-  EXPECT_DOUBLE_EQ(changed.next_step(10, 10), 3 + 10 * 0.5 / 2);
+  EXPECT_DOUBLE_EQ(changed.next_step(10, 10), 4 + 10 * 0.5 / 2);
   EXPECT_EQ(CostModel(cluster, 0, 1).speed_at(25), 1) << "nobody else's";
 }
 
@@ -70,6 +70,7 @@ TEST(CostModel, SlowdownsMultiply) {
 TEST(CostModel, DrawsFromAStreamPerWorkerAndSeed) {
   ClusterSpec cluster = two_workers();
   cluster.speeds = {1, 1};
+  cluster.overhead = {3, 3};
   cluster.slowdowns = {{.probability = 0.5, .factor = 2}};
   EXPECT_EQ(costs(cluster, 0, 1, 100), costs(cluster, 0, 1, 100));
   EXPECT_NE(costs(cluster, 0, 1, 100), costs(cluster, 1, 1, 100));

@@ -1,6 +1,7 @@
 // What the machines of a run are like: the [cluster] table of a job.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ struct SpeedEvent {
 struct ClusterSpec {
   int workers = 1;
   Seconds unit = 0;                        // one sample at speed 1; 0 = run free, nothing is paced
-  Seconds overhead = 0;                    // a step, whatever its size
+  std::vector<double> overhead;            // seconds a step costs whatever its size, one per worker
   std::vector<double> speeds;              // one per worker
   Seconds latency = 50e-6;                 // of every link, in the simulator
   std::vector<double> bandwidth;           // bytes per second, one per worker, in the simulator
@@ -36,7 +37,10 @@ struct ClusterSpec {
   int threads = 1;                 // torch threads of one worker
   std::string isolate = "none";    // none: speeds by pacing | cgroup: by CPU quotas (train)
 
-  bool paced() const { return unit > 0 || overhead > 0; }
+  bool has_overhead() const {
+    return std::ranges::any_of(overhead, [](Seconds each) { return each > 0; });
+  }
+  bool paced() const { return unit > 0 || has_overhead(); }
   bool has_quotas() const { return isolate == "cgroup"; }
 };
 

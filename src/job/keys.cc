@@ -245,7 +245,7 @@ constexpr Key<Job> kJobKeys[] = {
      "how many there are"},
     {"cluster.unit", job<&Job::cluster, &ClusterSpec::unit>, kSeconds,
      "seconds for one sample at speed 1; 0 = run free (train only)"},
-    {"cluster.overhead", job<&Job::cluster, &ClusterSpec::overhead>, kSeconds,
+    {"cluster.overhead", job<&Job::cluster, &ClusterSpec::overhead>, PerWorker{kSeconds, 0, true},
      "seconds a step costs whatever its size"},
     {"cluster.speeds", job<&Job::cluster, &ClusterSpec::speeds>, PerWorker{kSpeed, 1, false},
      "2 computes a sample in half the time of 1"},

@@ -130,7 +130,7 @@ Status check_quotas(const Job& job, const Document& document, Mode mode) {
     return {};
   }
   const std::string_view key = !job.cluster.slowdowns.empty() ? "cluster.slowdown"
-                               : job.cluster.overhead > 0     ? "cluster.overhead"
+                               : job.cluster.has_overhead()   ? "cluster.overhead"
                                                               : "";
   if (key.empty()) {
     return {};

@@ -76,7 +76,7 @@ TEST(ParseJob, ReadsEveryKey) {
   EXPECT_EQ(job.train.weight_decay, 1e-4);
   EXPECT_EQ(job.cluster.workers, 3);
   EXPECT_EQ(job.cluster.unit, 0.0005);
-  EXPECT_EQ(job.cluster.overhead, 0.001);
+  EXPECT_EQ(job.cluster.overhead, std::vector<double>(3, 0.001));
   EXPECT_EQ(job.cluster.speeds, (std::vector{1.0, 2.0, 0.25}));
   EXPECT_EQ(job.cluster.latency, 1e-3);
   EXPECT_EQ(job.cluster.bandwidth, (std::vector{1e9, 2e9, 3e9}));
@@ -290,6 +290,7 @@ TEST(ParseJob, SimulationNeedsAPace) {
   EXPECT_TRUE(error_of("", {}, Mode::kSimulate).starts_with("job.toml:1: simulate needs"));
   good("", {}, Mode::kTrain);
   good("cluster.overhead = 0.1", {}, Mode::kSimulate);
+  good("cluster.workers = 2\ncluster.overhead = [0, 0.1]", {}, Mode::kSimulate);
 }
 
 TEST(ParseJob, EveryWorkerNeedsASample) {

@@ -208,7 +208,6 @@ void fill_strategy(Job& job) {
 void fill_cluster(ClusterSpec& cluster) {
   cluster.workers = *rc::gen::inRange(1, 20);
   cluster.unit = number(0, 1);
-  cluster.overhead = number(0, 1e-6);
   cluster.latency = number(0, 1);
   cluster.heartbeat = number(1e-3, 1e6);
   cluster.threads = *rc::gen::inRange(1, 1024);
@@ -217,6 +216,7 @@ void fill_cluster(ClusterSpec& cluster) {
   const double link = number(1, 1e15);
   for (int r = 0; r < cluster.workers; ++r) {
     cluster.speeds.push_back(number(1e-6, 1e6));
+    cluster.overhead.push_back(same_links ? 1e-6 : number(0, 1e-6));
     cluster.bandwidth.push_back(same_links ? link : number(1, 1e15));
   }
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {

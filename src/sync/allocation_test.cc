@@ -187,7 +187,9 @@ Job any_job(const std::string& allocation) {
     share = *rc::gen::inRange(1, 100);
   }
   job.strategy.adaptive.window = *rc::gen::inRange<std::int64_t>(1, 8);
-  job.cluster.overhead = 1e-3 * *rc::gen::inRange(0, 20);
+  for (std::size_t i = 0; i < workers; ++i) {
+    job.cluster.overhead.push_back(1e-3 * *rc::gen::inRange(0, 20));
+  }
   job.cluster.events = {{0.5, 0, 0.3}};
   job.train.steps = *rc::gen::inRange<std::int64_t>(1, 60);
   return job;

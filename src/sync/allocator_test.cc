@@ -144,7 +144,7 @@ TEST(Allocator, AShortStepIsSharedInProportion) {
 TEST(Allocator, EstimatesSpeedsUnderEveryAllocation) {
   for (const char* allocation : {"equal", "static", "adaptive", "dynamic"}) {
     Job job = job_of({1, 2}, 100, allocation);
-    job.cluster.overhead = 0.01;
+    job.cluster.overhead = {0.01, 0.01};
     const auto ended = run(job, ledger_of(1'000, 100), Advance::kTogether, 45);
     for (std::size_t rank = 0; rank < 2; ++rank) {
       const auto& [history, last_look, share, cost] = ended[rank].allocation;

@@ -1,0 +1,100 @@
+"""Measures the published systems' headlines with motley's simulator and writes docs/results.md.
+
+usage: reproduce.py [--quick] [--motley PROGRAM] [--page FILE] [--runs DIR]
+
+Exit code 1: a method misses what was promised of it, or a run failed.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import chart
+import page
+import scale
+from experiments import all_experiments
+from runs import RunError, Runner
+
+PICTURES = "pictures"
+LEAST_IN_PICTURES = 0.7
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="Reproduces the published figures.")
+    parser.add_argument("--quick", action="store_true", help="one seed, smaller runs; writes no page")
+    parser.add_argument("--motley", default="build/motley", help="the program")
+    parser.add_argument("--page", default="docs/results.md", help="where the results go")
+    parser.add_argument("--runs", help="keep the run directories here")
+    return parser.parse_args()
+
+
+def draw(experiment, runner, directory):
+    """Writes the picture of an experiment's first seed; its path beside the page."""
+    if not experiment.picture:
+        return None
+    plan, variants = experiment.picture
+    seed = experiment.plans[plan].seeds[0]
+    lines = {v: chart.points_of(runner.directory(plan, seed, v)) for v in variants}
+    path = f"{PICTURES}/{plan}.svg"
+    (directory / PICTURES).mkdir(exist_ok=True)
+    (directory / path).write_text(chart.draw(lines, least=LEAST_IN_PICTURES))
+    return path
+
+
+def opening(quick, minutes, cores):
+    return f"""# Results
+
+What the published systems claim, and what motley measures of the same methods: the same protocol code that trains for
+real, on the simulator's virtual clock ([simulator.md](simulator.md) says how near that is to real runs). A figure is the mean
+over the seeds, with the least and the greatest in brackets; *promised* is what motley holds itself to, and this run
+failed if it did not hold.
+
+    scripts/reproduce        # this page: {minutes:.0f} minutes on {cores} cores
+    scripts/reproduce --quick  # one seed, smaller runs, no page
+
+Every table has the command that makes its rows; the job files are in [scenarios/](../scenarios). Seconds are simulated ones, so
+they do not depend on the machine; those of the last section are real."""
+
+
+def main():
+    options = arguments()
+    began = time.monotonic()
+    experiments = all_experiments(options.quick)
+    plans = {name: plan for each in experiments for name, plan in each.plans.items()}
+    with tempfile.TemporaryDirectory() as scratch:
+        runner = Runner(options.motley, pathlib.Path(options.runs or scratch))
+        runs = runner.run(plans)
+        measured = {
+            each.title: [page.Measured(claim, runs[claim.plan]) for claim in each.claims]
+            for each in experiments
+        }
+        grown = scale.measure(options.motley, options.quick)
+        if not options.quick:
+            target = pathlib.Path(options.page)
+            sections = [
+                page.section(each, measured[each.title], runs, draw(each, runner, target.parent))
+                for each in experiments
+            ]
+            minutes = (time.monotonic() - began) / 60
+            target.write_text("\n\n".join(
+                [opening(options.quick, minutes, runner.jobs), *sections, scale.section(grown)]) + "\n")
+    rows = [row for each in measured.values() for row in each] + scale.claims(grown)
+    print(page.table(rows))
+    missed = [row for row in rows if not row.holds]
+    for row in missed:
+        print(f"missed: {row.claim.what}: {row.figure()}, {page.promise(row.claim)} was promised",
+              file=sys.stderr)
+    print(f"{len(rows)} figures in {(time.monotonic() - began):.0f} s, {len(missed)} missed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except RunError as error:
+        print(f"reproduce: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        os._exit(130)
