@@ -30,6 +30,12 @@ struct RunFlags {
   bool quiet = false;
 };
 
+struct CalibrateFlags {
+  JobFlags job;  // no path: for the usual job
+  bool write = false;
+  bool json = false;
+};
+
 struct WorkerFlags {
   std::string join;  // HOST:PORT of the coordinator
   Rank rank = 0;
@@ -37,6 +43,7 @@ struct WorkerFlags {
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int config_command(const JobFlags& flags);
+int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);
 
