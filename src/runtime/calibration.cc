@@ -15,7 +15,7 @@ constexpr int kRepeats = 5;
 // messages of methods that compute meanwhile.
 constexpr Seconds kPace = 1e-3;
 // What a run should last, roughly, and what a byte takes on its way, very roughly.
-constexpr Seconds kRun = 0.6;
+constexpr Seconds kRun = 0.4;
 constexpr Seconds kPerByte = 4e-9;
 constexpr std::int64_t kFewestSteps = 12;
 constexpr std::int64_t kLeftOut = 4;  // one of so many parts of a run: its beginning
