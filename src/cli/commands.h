@@ -40,6 +40,12 @@ struct CompareFlags {
   std::optional<int> jobs;  // simulations at a time; the cores when not given
 };
 
+struct CalibrateFlags {
+  JobFlags job;  // no path: for the usual job
+  bool write = false;
+  bool json = false;
+};
+
 struct WorkerFlags {
   std::string join;  // HOST:PORT of the coordinator
   Rank rank = 0;
@@ -48,6 +54,7 @@ struct WorkerFlags {
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);
 int config_command(const JobFlags& flags);
+int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);
 

@@ -9,13 +9,14 @@
 namespace motley {
 namespace {
 
-void add_job_flags(CLI::App* command, JobFlags& flags) {
-  command->add_option("JOB", flags.path, "the job file (TOML)")->required();
+// The option of the job file, and --set.
+CLI::Option* add_job_flags(CLI::App* command, JobFlags& flags) {
   command
       ->add_option("--set", flags.overrides,
                    "dotted.key=value: overrides a key of the job; may be given several times")
       ->take_all()
       ->allow_extra_args(false);
+  return command->add_option("JOB", flags.path, "the job file (TOML)");
 }
 
 void add_variant_flag(CLI::App* command, JobFlags& flags) {
@@ -23,7 +24,7 @@ void add_variant_flag(CLI::App* command, JobFlags& flags) {
 }
 
 void add_run_flags(CLI::App* command, RunFlags& flags) {
-  add_job_flags(command, flags.job);
+  add_job_flags(command, flags.job)->required();
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
   command->add_flag("--json", flags.json, "print summary.json on stdout, and nothing else there");
   command->add_flag("--quiet", flags.quiet, "no progress");
@@ -42,6 +43,7 @@ int run(int argc, char** argv) {
   RunFlags simulate;
   CompareFlags compare;
   JobFlags config;
+  CalibrateFlags calibrate;
   WorkerFlags worker;
   auto* train_app = app.add_subcommand("train", "run a job with worker processes on this machine");
   add_run_flags(train_app, train);
@@ -58,8 +60,15 @@ int run(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   auto* config_app =
       app.add_subcommand("config", "print the resolved job, every default filled in");
-  add_job_flags(config_app, config);
+  add_job_flags(config_app, config)->required();
   add_variant_flag(config_app, config);
+  auto* calibrate_app = app.add_subcommand(
+      "calibrate",
+      "measure the latency and bandwidth that make `simulate` as fast as this machine");
+  add_job_flags(calibrate_app, calibrate.job);
+  add_variant_flag(calibrate_app, calibrate.job);
+  calibrate_app->add_flag("--write", calibrate.write, "into [cluster] of the job file, too");
+  calibrate_app->add_flag("--json", calibrate.json, "print the two as JSON");
   auto* strategies_app = app.add_subcommand("strategies", "what a job can choose, one line each");
   auto* worker_app = app.add_subcommand("worker", "a worker process; `train` starts these");
   worker_app->group("");  // not for people
@@ -85,6 +94,9 @@ int run(int argc, char** argv) {
   }
   if (config_app->parsed()) {
     return config_command(config);
+  }
+  if (calibrate_app->parsed()) {
+    return calibrate_command(calibrate);
   }
   if (strategies_app->parsed()) {
     return strategies_command();

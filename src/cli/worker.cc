@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "compute/load.h"
+#include "runtime/calibration.h"
 #include "runtime/coordinator.h"
 
 namespace motley {
@@ -26,13 +27,19 @@ Result<Endpoint> parse_endpoint(const std::string& text) {
   return fail("--join {}: expected HOST:PORT", text);
 }
 
+// Whoever started this worker has checked the job. `train` refuses phantom models, so one that
+// comes is a probe of `calibrate`: there its numbers travel.
 Result<LoadedJob> load(const std::string& text, Rank rank) {
-  auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
+  auto job = parse_job(text, "job.toml", {}, Mode::kConfig);
   if (!job) {
     return tl::unexpected(job.error());
   }
   if (rank >= job->cluster.workers) {
     return LoadedJob{std::move(*job), nullptr};
+  }
+  if (job->phantom()) {
+    auto probe = std::make_shared<StillTask>(job->data.samples, job->model.parameters);
+    return LoadedJob{std::move(*job), std::move(probe)};
   }
   auto task = load_task(*job, Parts::kTraining);
   if (!task) {

@@ -63,8 +63,9 @@ class Node {
   // The caller goes on without a lost peer: receives from any no longer throw because of it.
   virtual void forget(Rank peer) = 0;
 
-  // Computing: runs `body` and makes it last. On a free machine nothing more, on a paced one at
-  // least `cost`, in the simulator exactly `cost`. An exception of the body comes out here.
+  // Computing: runs `body` and makes it last. On a free machine nothing more, in the simulator
+  // exactly `cost`, on a paced one as well: there `cost` pays for bodies without one that ran
+  // before it, too, but cannot make a body shorter. An exception of the body comes out here.
   virtual void busy(Seconds cost, const std::function<void()>& body) = 0;
 
   // Waits until `duration` has passed. Throws Interrupted when the run stops.

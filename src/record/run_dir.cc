@@ -1,9 +1,8 @@
 #include "record/run_dir.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <system_error>
+
+#include "record/whole_file.h"
 
 namespace motley {
 namespace {
@@ -20,24 +19,6 @@ std::string time_stamp(std::time_t now) {
   char text[32];
   const std::size_t size = std::strftime(text, sizeof text, "%Y%m%d-%H%M%S", &local);
   return {text, size};
-}
-
-// Written first, then renamed. The name is fixed so that the next run finds what a killed one left.
-fs::path temporary(const fs::path& directory, std::string_view file) {
-  return directory / fmt::format(".{}.tmp", file);
-}
-
-// 0, or what errno said.
-int write_whole(const fs::path& path, std::string_view contents) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) {
-    return errno;
-  }
-  const bool written = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  const int write_error = written ? 0 : (errno != 0 ? errno : EIO);
-  // What was buffered may meet a full disk only now.
-  const int close_error = std::fclose(file) == 0 ? 0 : errno;
-  return write_error != 0 ? write_error : close_error;
 }
 
 Result<fs::path> create_new(std::string_view job_name, std::time_t now) {
@@ -65,14 +46,14 @@ Status create_at(const fs::path& path) {
     return fail("{}: cannot be made: {}", path.string(), error.message());
   }
   // Only trying tells: permissions say nothing of a file system that is read-only or full.
-  const fs::path probe = temporary(path, "probe");
-  const int problem = write_whole(probe, "");
-  std::remove(probe.c_str());
-  if (problem != 0) {
-    return fail("{}: cannot be written to: {}", path.string(), std::strerror(problem));
+  const fs::path probe = part_of(path / "probe");
+  const std::error_code problem = write_plainly(probe, "");
+  fs::remove(probe, error);
+  if (problem) {
+    return fail("{}: cannot be written to: {}", path.string(), problem.message());
   }
   for (std::string_view file : kResults) {
-    for (const fs::path& old : {path / file, temporary(path, file)}) {
+    for (const fs::path& old : {path / file, part_of(path / file)}) {
       fs::remove(old, error);
       if (error) {
         return fail("{}: cannot be removed: {}", old.string(), error.message());
@@ -96,17 +77,7 @@ Result<RunDir> RunDir::create(const std::optional<std::string>& out, std::string
 }
 
 Status RunDir::write(std::string_view file, std::string_view contents) const {
-  const fs::path target = path_ / file;
-  const fs::path written = temporary(path_, file);
-  int problem = write_whole(written, contents);
-  if (problem == 0 && std::rename(written.c_str(), target.c_str()) != 0) {
-    problem = errno;
-  }
-  if (problem == 0) {
-    return {};
-  }
-  std::remove(written.c_str());
-  return fail("{}: cannot be written: {}", target.string(), std::strerror(problem));
+  return replace_file(path_ / file, contents);
 }
 
 }  // namespace motley

@@ -15,7 +15,6 @@ using std::chrono::duration_cast;
 
 // Sooner than anything a person could mean by "forever", later than any run.
 constexpr Seconds kFarAway = 1e8;
-constexpr double kPaceTolerance = 1.05;
 
 }  // namespace
 
@@ -88,21 +87,38 @@ void RealNode::forget(Rank peer) {
 }
 
 void RealNode::busy(Seconds cost, const std::function<void()>& body) {
+  const auto seconds_since = [](Driver::Clock::time_point moment) {
+    return duration<double>(Driver::Clock::now() - moment).count();
+  };
   const auto began = Driver::Clock::now();
   body();
-  if (cost <= 0 || !paced_) {
+  if (!paced_) {
     return;
   }
-  const Seconds took = duration<double>(Driver::Clock::now() - began).count();
-  paced_steps_ += 1;
-  missed_steps_ += took > cost * kPaceTolerance ? 1 : 0;
-  sleep_until(began + duration_cast<Driver::Clock::duration>(duration<double>(cost)));
+  std::unique_lock lock(driver_.mutex());
+  if (cost <= 0) {
+    return pacer_.owe(seconds_since(began));
+  }
+  const duration<double> rest(pacer_.rest(cost, seconds_since(began)));
+  if (rest.count() <= 0) {
+    return mailbox_.throw_if_stopped();
+  }
+  const auto until = Driver::Clock::now() + duration_cast<Driver::Clock::duration>(rest);
+  sleep_until(lock, until);
+  pacer_.owe(std::max(0.0, seconds_since(until)));
 }
 
-void RealNode::sleep(Seconds duration) { sleep_until(moment(now() + duration)); }
+Pace RealNode::pace() const {
+  std::lock_guard lock(driver_.mutex());
+  return pacer_.pace();
+}
 
-void RealNode::sleep_until(Driver::Clock::time_point moment) {
+void RealNode::sleep(Seconds duration) {
   std::unique_lock lock(driver_.mutex());
+  sleep_until(lock, moment(now() + duration));
+}
+
+void RealNode::sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment) {
   driver_.sleep(lock, moment, [&] { return mailbox_.stopped(); });
   mailbox_.throw_if_stopped();
 }

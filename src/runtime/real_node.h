@@ -13,6 +13,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,14 +22,9 @@
 #include "fabric/fabric.h"
 #include "node/mailbox.h"
 #include "node/node.h"
+#include "runtime/pacer.h"
 
 namespace motley {
-
-// How well the machine held the pace that busy() was asked for.
-struct Pace {
-  std::int64_t steps = 0;   // calls of busy() with a cost
-  std::int64_t missed = 0;  // of them, those that took over 5 % longer
-};
 
 class RealNode final : public Node, public FabricSink {
  public:
@@ -46,10 +42,10 @@ class RealNode final : public Node, public FabricSink {
   void stop(const std::string& reason);
   // The clock starts anew: the run began then.
   void restart_clock(Driver::Clock::time_point began) { began_ = began; }
-  // Whether busy() lasts as long as it is told. Where something else makes the machine slow, it
-  // lasts as long as its body does.
+  // Whether busy() lasts as long as it is told (runtime/pacer.h). Where something else makes the
+  // machine slow, it lasts as long as its body does.
   void set_paced(bool paced) { paced_ = paced; }
-  Pace pace() const { return {paced_steps_, missed_steps_}; }
+  Pace pace() const;
 
   Rank rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -66,7 +62,8 @@ class RealNode final : public Node, public FabricSink {
 
  private:
   Driver::Clock::time_point moment(Seconds at) const;
-  void sleep_until(Driver::Clock::time_point moment);
+  // `lock` holds the driver's mutex.
+  void sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment);
   void failed(std::exception_ptr error);
 
   Driver& driver_;
@@ -75,10 +72,9 @@ class RealNode final : public Node, public FabricSink {
   int size_;
   bool paced_ = true;
   std::atomic<Driver::Clock::time_point> began_;
-  std::atomic<std::int64_t> paced_steps_ = 0;
-  std::atomic<std::int64_t> missed_steps_ = 0;
 
   // Guarded by the driver's mutex.
+  Pacer pacer_;
   Mailbox mailbox_;
   std::vector<std::thread> activities_;
   std::exception_ptr first_error_;

@@ -1,0 +1,142 @@
+// calibrate: what links make the simulator as fast as this machine.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/signals.h"
+#include "compute/load.h"
+#include "job/edit.h"
+#include "job/print.h"
+#include "record/whole_file.h"
+#include "runtime/calibration.h"
+#include "runtime/coordinator.h"
+
+namespace motley {
+namespace {
+
+// What is calibrated for when there is no job.
+constexpr const char* kUsualJob = "[cluster]\nworkers = 4\n";
+constexpr std::int64_t kUsualParameters = 1'000'000;
+
+// Lets the first signal end a probe.
+class ProbeMonitor final : public CourseMonitor {
+ public:
+  bool abandon_requested() override { return first_signal().has_value(); }
+};
+
+Course run_with_processes(const Job& probe) {
+  StillTask task(probe.data.samples, 0);  // numbers are the workers' business
+  ProbeMonitor monitor;
+  return monitor.course(
+      train_with_processes(probe, task, monitor, {{"/proc/self/exe", "worker"}, to_toml(probe)}));
+}
+
+Result<std::int64_t> parameters_of(const Job& job) {
+  if (job.phantom()) {
+    return job.model.parameters;
+  }
+  const auto task = load_task(job, Parts::kTraining);
+  if (!task) {
+    return tl::unexpected(task.error());
+  }
+  return static_cast<std::int64_t>((*task)->make_replica()->parameters().size);
+}
+
+// What is calibrated for: a job and the size of its model.
+struct Purpose {
+  Job job;
+  std::int64_t parameters = kUsualParameters;
+};
+
+Result<Purpose> purpose_of(const CalibrateFlags& flags) {
+  const bool has_job = !flags.job.path.empty();
+  auto job = has_job ? load_job(flags.job, Mode::kConfig)
+                     : parse_job(kUsualJob, "the usual job", flags.job.overrides, Mode::kConfig);
+  if (!job) {
+    return tl::unexpected(job.error());
+  }
+  if (job->cluster.workers < 2) {
+    return fail("one worker has no links: cluster.workers should be 2 or more");
+  }
+  Purpose purpose{std::move(*job)};
+  if (has_job) {
+    const auto parameters = parameters_of(purpose.job);
+    if (!parameters) {
+      return tl::unexpected(parameters.error());
+    }
+    purpose.parameters = *parameters;
+  }
+  return purpose;
+}
+
+// The keys of [cluster] that say it.
+std::vector<Setting> settings_of(const Links& links, const Job& job) {
+  std::vector<Setting> settings = {{"latency", fmt::format("{:.3g}", links.latency)},
+                                   {"bandwidth", fmt::format("{:.4g}", links.bandwidth)}};
+  if (job.cluster.server_bandwidth) {
+    settings.push_back({"server_bandwidth", settings.back().value});
+  }
+  return settings;
+}
+
+Status write_into(const std::string& path, const std::vector<Setting>& settings) {
+  const auto edited = read_job_file(path).and_then([&](const std::string& text) {
+    return with_settings(text, path, "cluster", settings);
+  });
+  return edited ? replace_file(path, *edited) : Status(tl::unexpected(edited.error()));
+}
+
+void print(const Calibration& found, const std::vector<Setting>& settings, bool json) {
+  if (json) {
+    const nlohmann::ordered_json links = {{"latency", found.links.latency},
+                                          {"bandwidth", found.links.bandwidth}};
+    fmt::print("{}\n", links.dump(2));
+    return;
+  }
+  fmt::print("[cluster]\n# motley calibrate: {}\n", found.how);
+  for (const Setting& setting : settings) {
+    fmt::print("{} = {}\n", setting.key, setting.value);
+  }
+}
+
+}  // namespace
+
+int calibrate_command(const CalibrateFlags& flags) {
+  catch_signals();
+  if (flags.write && flags.job.path.empty()) {
+    return refuse("--write needs a job file to write into");
+  }
+  const auto purpose = purpose_of(flags);
+  if (!purpose) {
+    return refuse(purpose.error().message);
+  }
+  const auto interrupted = [] { return first_signal().has_value(); };
+  try {
+    const auto found = calibrate(purpose->job, purpose->parameters, run_with_processes);
+    if (interrupted()) {
+      return exit_code_of(*first_signal());  // what was measured is of runs cut short
+    }
+    if (!found) {
+      spdlog::error("{}", found.error().message);
+      return kRunFailed;
+    }
+    const auto settings = settings_of(found->links, purpose->job);
+    if (flags.write) {
+      if (const Status status = write_into(flags.job.path, settings); !status) {
+        return refuse(status.error().message);
+      }
+    }
+    print(*found, settings, flags.json);
+  } catch (const RunFailed& failure) {
+    if (interrupted()) {
+      return exit_code_of(*first_signal());
+    }
+    spdlog::error("the measurement failed: {}", failure.what());
+    return kRunFailed;
+  }
+  return kDone;
+}
+
+}  // namespace motley
