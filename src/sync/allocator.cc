@@ -40,7 +40,7 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       advance_(advance),
       ledger_(ledger),
       window_(job.strategy.adaptive.window),
-      collective_(node, Channel::kShares, all_ranks(node.size())),
+      collective_(node, Channel::kShares),
       costs_(allocation_.told == Told::kNothing ? 0 : static_cast<std::size_t>(node.size())),
       history_{{0, allocation_.first(options_)}} {}
 

@@ -77,9 +77,10 @@ class PartialReduce final : public Strategy {
   }
 
   void average(const GroupNews& group) {
+    constexpr Channel kChannel = Channel::kPartialReduce;
     const bool is_of_all = group.members.empty();
-    Collective collective(context_.node, Channel::kPartialReduce,
-                          is_of_all ? all_ranks(context_.node.size()) : group.members);
+    Collective collective = is_of_all ? Collective(context_.node, kChannel, context_.meeting)
+                                      : Collective(context_.node, kChannel, group.members);
     collective.sum(context_.replica.parameters(), group.weight);
     collective.sum(context_.replica.buffers(), group.weight);
     waited_ += collective.waited();
