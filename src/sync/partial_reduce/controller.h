@@ -20,7 +20,8 @@
 // somebody of another one, if that will not take long, and no longer. Once a worker has finished
 // its last iteration, nobody waits for a connection any more: the last group, of all, is near.
 //
-// Cost: one look at every worker per group, some microseconds for a thousand.
+// Cost of a group: some dozens of steps in the sync-graph for each who waits; one look at every
+// worker when the filter has to weigh who waits for whom.
 #pragma once
 
 #include <cstdint>
@@ -103,12 +104,22 @@ class Controller {
   bool somebody_computes() const;
   // What the filter wants of the next group.
   struct Demand {
-    int parts = 0;                   // components of the sync-graph that it has members of
-    std::vector<Rank> component_of;  // by worker; none when no parts are wanted
-    bool strict = false;             // or else it has to wait
+    int parts = 0;            // components of the sync-graph that it has members of
+    std::int64_t window = 0;  // of so many groups
+    bool strict = false;      // or else it has to wait
+  };
+  // The sync-graph of a window, in parts.
+  struct Parts {
+    std::int64_t groups = -1;  // that there were then
+    std::int64_t window = 0;
+    std::vector<Rank> component_of;  // by worker
+    std::vector<int> size_of;        // by a component's name
+    int largest = 0;                 // size of a component
+    int second = 0;                  // of the largest but one; the same when there are two
   };
   Demand demand_of_filter() const;
-  bool is_worth_waiting(const Demand& demand) const;
+  bool is_worth_waiting(const Demand& demand);
+  const Parts& parts_of(std::int64_t window);
   Seconds end_of_patience() const;
   std::vector<std::size_t> choose(std::size_t size, const Demand& demand) const;
   Queue take(const std::vector<std::size_t>& places);
@@ -122,9 +133,11 @@ class Controller {
   std::vector<std::int64_t> iteration_of_;  // by worker, as last heard
   std::int64_t newest_ = 0;                 // of them
   std::vector<Pulse> pulse_of_;             // by worker
+  std::vector<bool> waits_;                 // by worker, in either queue
   Seconds now_ = 0;                         // when a group was last asked for
   Seconds patience_until_ = kForever;
   SyncGraph graph_;
+  Parts parts_;  // as last asked for
   bool ever_connected_ = false;
   std::int64_t longest_window_ = 0;  // so far, whether it ended connected or not
   GroupStatistics statistics_;

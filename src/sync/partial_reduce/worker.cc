@@ -12,9 +12,7 @@ class PartialReduce final : public Strategy {
   // The first step is dealt out as every rank can work out for itself; later ones come with the
   // groups.
   explicit PartialReduce(const StrategyContext& context) : context_(context) {
-    const StepSamples first = context.ledger.step_after(0);
-    const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
-    samples_ = share_of(first, shares, context.node.rank());
+    samples_ = context.allocator.part_of(context.ledger.step_after(0));
   }
 
   std::optional<Work> begin() override {
