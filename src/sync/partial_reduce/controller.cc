@@ -71,7 +71,10 @@ std::optional<Group> Controller::next_group(Seconds now) {
     return std::nullopt;
   }
   const Demand demand = demand_of_filter();
-  std::vector<std::size_t> places = choose(size, demand);
+  std::vector<std::size_t> places;
+  if (has_parts(demand)) {
+    places = choose(size, demand);
+  }
   std::string_view reason = demand.parts > 1 ? kBridge : kFirstCome;
   if (places.size() < size && somebody_computes() && is_worth_waiting(demand)) {
     patience_until_ = demand.strict ? kForever : end_of_patience();
@@ -105,6 +108,20 @@ Controller::Demand Controller::demand_of_filter() const {
     return {};
   }
   return {.parts = 2, .window = half, .strict = false};
+}
+
+bool Controller::has_parts(const Demand& demand) {
+  if (demand.parts <= 1) {
+    return true;
+  }
+  if (seen_.groups != graph_.groups() || seen_.window != demand.window) {
+    seen_ = {.groups = graph_.groups(), .window = demand.window};
+  }
+  const auto wanted = static_cast<std::size_t>(demand.parts);
+  for (; seen_.places < queue_.size() && seen_.components.size() < wanted; ++seen_.places) {
+    seen_.components.insert(graph_.component_of(queue_[seen_.places].worker, demand.window));
+  }
+  return seen_.components.size() >= wanted;
 }
 
 // Half a window early, those who are fewer wait for the others, and not for long: only when one of
@@ -157,7 +174,7 @@ Seconds Controller::end_of_patience() const {
 
 // Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
 // places when those who wait cannot make up such a group.
-std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) const {
+std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) {
   std::vector<std::size_t> places;
   std::set<Rank> components;
   for (std::size_t i = 0; i < queue_.size() && places.size() < size; ++i) {

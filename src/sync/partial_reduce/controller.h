@@ -20,12 +20,14 @@
 // somebody of another one, if that will not take long, and no longer. Once a worker has finished
 // its last iteration, nobody waits for a connection any more: the last group, of all, is near.
 //
-// Cost of a group: some dozens of steps in the sync-graph for each who waits; one look at every
-// worker when the filter has to weigh who waits for whom.
+// Cost of a signal: a look at its worker's component. Of a group: the same for those who wait,
+// until enough parts are found, and one look at every worker where it has to be weighed who waits
+// for whom.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -117,11 +119,21 @@ class Controller {
     int largest = 0;                 // size of a component
     int second = 0;                  // of the largest but one; the same when there are two
   };
+  // Components of those who wait, from the first in the queue on: who comes is added, and all
+  // begins anew when a group has left.
+  struct Seen {
+    std::int64_t groups = -1;
+    std::int64_t window = 0;
+    std::size_t places = 0;  // in the queue
+    std::set<Rank> components;
+  };
   Demand demand_of_filter() const;
+  // Whether those who wait are of as many components as demanded.
+  bool has_parts(const Demand& demand);
   bool is_worth_waiting(const Demand& demand);
   const Parts& parts_of(std::int64_t window);
   Seconds end_of_patience() const;
-  std::vector<std::size_t> choose(std::size_t size, const Demand& demand) const;
+  std::vector<std::size_t> choose(std::size_t size, const Demand& demand);
   Queue take(const std::vector<std::size_t>& places);
   Group group_of(Queue members, std::string_view reason);
   void count(const Group& group);
@@ -138,6 +150,7 @@ class Controller {
   Seconds patience_until_ = kForever;
   SyncGraph graph_;
   Parts parts_;  // as last asked for
+  Seen seen_;
   bool ever_connected_ = false;
   std::int64_t longest_window_ = 0;  // so far, whether it ended connected or not
   GroupStatistics statistics_;

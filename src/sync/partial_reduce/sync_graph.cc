@@ -5,14 +5,16 @@
 
 namespace motley {
 
-SyncGraph::SyncGraph(int workers) : joins_(static_cast<std::size_t>(workers), {0, kNever}) {}
+SyncGraph::SyncGraph(int workers)
+    : joins_(static_cast<std::size_t>(workers), {0, kNever}), found_(joins_.size()) {}
 
 void SyncGraph::add(std::span<const Rank> group) {
   begin_group();
   for (std::size_t i = 1; i < group.size(); ++i) {
-    join(group[i - 1], group[i], groups_);
+    join(group[i], group[0], groups_);  // not in a row: ways up stay short
   }
   ++groups_;
+  ++question_;
   while (oldest_group_ < groups_ && joins_of_[static_cast<std::size_t>(oldest_group_)] == 0) {
     ++oldest_group_;  // no join is ever made for an older group
   }
@@ -92,29 +94,29 @@ int SyncGraph::components(std::int64_t window) const {
   return static_cast<int>(std::ssize(joins_) - joined);
 }
 
-Rank SyncGraph::component_of(Rank worker, std::int64_t window) const {
-  const std::int64_t since = first_of(window);
-  for (; of(worker).group >= since; worker = of(worker).parent) {
+Rank SyncGraph::component_of(Rank worker, std::int64_t window) {
+  if (std::exchange(asked_window_, window) != window) {
+    ++question_;
   }
-  return worker;
+  const auto found = [&](Rank rank) -> Found& { return found_[static_cast<std::size_t>(rank)]; };
+  const std::int64_t since = first_of(window);
+  Rank top = worker;
+  way_.clear();
+  for (; found(top).question != question_ && of(top).group >= since; top = of(top).parent) {
+    way_.push_back(top);
+  }
+  const Rank name = found(top).question == question_ ? found(top).component : top;
+  found(top) = {name, question_};
+  for (const Rank rank : way_) {
+    found(rank) = {name, question_};
+  }
+  return name;
 }
 
-std::vector<Rank> SyncGraph::component_of_each(std::int64_t window) const {
-  constexpr Rank kUnknown = -1;
-  const std::int64_t since = first_of(window);
-  std::vector<Rank> component(joins_.size(), kUnknown);
-  std::vector<std::size_t> way;  // up to a worker whose component is known, or to the top of one
-  for (std::size_t worker = 0; worker < joins_.size(); ++worker) {
-    std::size_t top = worker;
-    for (; component[top] == kUnknown && joins_[top].group >= since;
-         top = static_cast<std::size_t>(joins_[top].parent)) {
-      way.push_back(top);
-    }
-    const Rank name = component[top] == kUnknown ? static_cast<Rank>(top) : component[top];
-    component[top] = name;
-    for (; !way.empty(); way.pop_back()) {
-      component[way.back()] = name;
-    }
+std::vector<Rank> SyncGraph::component_of_each(std::int64_t window) {
+  std::vector<Rank> component;
+  for (Rank rank = 0; rank < std::ssize(joins_); ++rank) {
+    component.push_back(component_of(rank, window));
   }
   return component;
 }
