@@ -115,6 +115,7 @@ class Simulation {
   RunOutcome outcome() {
     RunOutcome outcome;
     outcome.stopped = stopped_;
+    outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
     for (const auto& worker : workers_) {
       const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker->rank));
       outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));

@@ -5,6 +5,8 @@
 // of 1/n of the block each, so every link carries 2(n-1)/n of the block, which no algorithm beats.
 // Small blocks: recursive doubling, about log2(n) rounds of the whole block: fewest messages.
 //
+// Of phantom blocks among very many workers the ring's time is worked out instead (ring_meeting.h).
+//
 // A round's chunk travels in segments, so that adding one up overlaps with the next one's journey
 // and happens while it is still in the cache.
 #pragma once
