@@ -288,7 +288,8 @@ void SimCluster::Impl::launch(Flight flight) {
 
 void SimCluster::Impl::deliver(Rank to, Seconds at, Message message) {
   host(to);  // there is one
-  scheduler_.at(at, kFlightCompletes, flights_.add({.to = to, .message = std::move(message)}));
+  scheduler_.at(at, kFlightCompletes,
+                flights_.add({.to = to, .crossing = {}, .message = std::move(message)}));
 }
 
 // True for what was still on the sender's uplink, or waiting for it, when the sender failed.

@@ -115,7 +115,7 @@ bool Controller::has_parts(const Demand& demand) {
     return true;
   }
   if (seen_.groups != graph_.groups() || seen_.window != demand.window) {
-    seen_ = {.groups = graph_.groups(), .window = demand.window};
+    seen_ = {graph_.groups(), demand.window, 0, {}};
   }
   const auto wanted = static_cast<std::size_t>(demand.parts);
   for (; seen_.places < queue_.size() && seen_.components.size() < wanted; ++seen_.places) {
