@@ -75,6 +75,7 @@ Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
   summary.shares = outcome.allocation;
   summary.max_iteration_gap = outcome.service.max_iteration_gap;
   summary.method = outcome.service.figures;
+  summary.simulated_events = outcome.simulated_events;
   summary.workers = outcome.workers;
   summary.servers = outcome.servers;
   return summary;

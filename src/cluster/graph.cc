@@ -53,14 +53,21 @@ std::vector<Rank> complete(Rank self, int workers) {
   return ranks;
 }
 
-// Breadth first, from a worker along `next`, which gives the neighbours of any.
+// Breadth first, from a worker along `next`, which gives the neighbours of any; until those that
+// are `enough` were reached, or all.
 template <class Next>
-std::vector<int> distances(Rank worker, int workers, Next next) {
+std::vector<int> distances(Rank worker, int workers, Next next,
+                           const std::vector<Rank>* enough = nullptr) {
   std::vector<int> distance(at(workers), Graph::kNoPath);
   std::vector<Rank> reached{worker};
   reached.reserve(at(workers));
   distance[at(worker)] = 0;
-  for (std::size_t i = 0; i < reached.size() && reached.size() < at(workers); ++i) {
+  const auto is_enough = [&] {
+    return reached.size() == at(workers) || (enough && std::ranges::all_of(*enough, [&](Rank rank) {
+                                               return distance[at(rank)] != Graph::kNoPath;
+                                             }));
+  };
+  for (std::size_t i = 0; i < reached.size() && !is_enough(); ++i) {
     for (const Rank neighbour : next(reached[i])) {
       if (distance[at(neighbour)] == Graph::kNoPath) {
         distance[at(neighbour)] = distance[at(reached[i])] + 1;
@@ -99,7 +106,7 @@ double centre(std::vector<double>& values) {
 }  // namespace
 
 Graph::Graph(int workers, std::span<const Edge> edges)
-    : size_(workers), out_(at(workers)), in_(at(workers)) {
+    : size_(workers), lanes_(workers), out_(at(workers)), in_(at(workers)) {
   for (const auto& [from, to] : edges) {
     MOTLEY_CHECK(from >= 0 && from < workers && to >= 0 && to < workers && from != to,
                  "an edge from {} to {} among {} workers", from, to, workers);
@@ -120,7 +127,7 @@ Graph Graph::named(std::string_view name, int workers) {
   const auto found = std::ranges::find(kNamed, name, &std::pair<std::string_view, Named>::first);
   MOTLEY_CHECK(found != std::end(kNamed), "no graph has the name {}", name);
   MOTLEY_CHECK(found->second != double_ring || workers % 2 == 0, "a double ring of {}", workers);
-  return {workers, found->second};
+  return {workers, found->second == double_ring ? 2 : 1, found->second};
 }
 
 std::vector<Rank> Graph::out_neighbours(Rank worker) const {
@@ -151,12 +158,15 @@ std::vector<int> Graph::distances_from(Rank worker) const {
   return distances(worker, size_, [&](Rank rank) { return out_neighbours(rank); });
 }
 
-std::vector<std::vector<int>> Graph::all_distances() const {
-  std::vector<std::vector<int>> all;
-  for (Rank rank = 0; rank < size_; ++rank) {
-    all.push_back(distances_from(rank));
+int Graph::longest_way_to_in_neighbour(Rank worker) const {
+  const std::vector<Rank> in = in_neighbours(worker);
+  const auto distance = distances(
+      worker, size_, [&](Rank rank) { return out_neighbours(rank); }, &in);
+  int longest = 0;
+  for (const Rank rank : in) {
+    longest = std::max(longest, distance[at(rank)]);
   }
-  return all;
+  return longest;
 }
 
 // When worker 0 reaches everybody and everybody reaches worker 0, all reach all.
@@ -176,7 +186,7 @@ std::optional<Edge> Graph::first_without_path() const {
 
 int Graph::diameter() const {
   int longest = 0;
-  for (Rank rank = 0; rank < size_; ++rank) {
+  for (Rank rank = 0; rank < size_; rank += size_ / lanes_) {
     longest = std::max(longest, std::ranges::max(distances_from(rank)));
   }
   return longest;

@@ -38,11 +38,17 @@ class Graph {
   std::vector<Rank> in_neighbours(Rank worker) const;
   int smallest_in_degree() const;
 
+  // Workers lie in so many lanes, each as long, one behind the other in the order of their ranks;
+  // shifting all workers round their lanes by the same number of places leaves the graph as it is.
+  // So what holds for one worker of a lane holds for all. Rings are one lane, double_ring is two;
+  // of a list of edges nothing is known: every worker is a lane.
+  int lanes() const { return lanes_; }
+
   // Edges on the shortest path to every worker; kNoPath where there is none.
   static constexpr int kNoPath = -1;
   std::vector<int> distances_from(Rank worker) const;
-  // The same from every worker.
-  std::vector<std::vector<int>> all_distances() const;
+  // The longest of the shortest paths to its in-neighbours; looks no farther than that.
+  int longest_way_to_in_neighbour(Rank worker) const;
   // Two workers without a path from the first to the second; nullopt: the graph is strongly
   // connected.
   std::optional<Edge> first_without_path() const;
@@ -59,10 +65,12 @@ class Graph {
   using Neighbours = std::vector<std::vector<Rank>>;              // by worker
   using Named = std::vector<Rank> (*)(Rank worker, int workers);  // the same both ways
 
-  Graph(int workers, Named neighbours) : size_(workers), named_(neighbours) {}
+  Graph(int workers, int lanes, Named neighbours)
+      : size_(workers), lanes_(lanes), named_(neighbours) {}
   Neighbours all_in() const;
 
   int size_;
+  int lanes_;
   Named named_ = nullptr;  // of a named graph
   Neighbours out_;         // of a list of edges
   Neighbours in_;

@@ -140,5 +140,33 @@ TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
   EXPECT_NEAR(1 - graph.spectral_gap().value(), rate, 0.03);
 }
 
+// Shifting everybody round its lane leaves the graph as it is.
+TEST(Graph, LooksTheSameFromEveryPlaceOfALane) {
+  for (const char* name : {"ring", "ring_based", "double_ring", "complete"}) {
+    for (const int workers : {2, 6, 10, 16}) {
+      const Graph graph = Graph::named(name, workers);
+      const int places = workers / graph.lanes();
+      const auto shifted = [&](Rank rank) {
+        return rank / places * places + (rank % places + 1) % places;
+      };
+      for (Rank rank = 0; rank < workers; ++rank) {
+        std::vector<Rank> expected = graph.out_neighbours(rank);
+        std::ranges::transform(expected, expected.begin(), shifted);
+        std::ranges::sort(expected);
+        EXPECT_EQ(graph.out_neighbours(shifted(rank)), expected) << name << " of " << workers;
+      }
+    }
+  }
+}
+
+TEST(Graph, KnowsTheLongestWayToAnInNeighbour) {
+  const std::vector<Edge> edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {1, 0}, {3, 0}};
+  const Graph graph(5, edges);
+  EXPECT_EQ(graph.longest_way_to_in_neighbour(0), 4);  // to 4
+  EXPECT_EQ(graph.longest_way_to_in_neighbour(1), 1);  // to 0
+  EXPECT_EQ(graph.longest_way_to_in_neighbour(3), 3);  // to 2, by way of 0 and 1
+  EXPECT_EQ(Graph::named("ring", 9).longest_way_to_in_neighbour(4), 1);
+}
+
 }  // namespace
 }  // namespace motley

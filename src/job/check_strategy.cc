@@ -25,16 +25,15 @@ Status check_partial_reduce(const Job& job, const Document& document) {
   return {};
 }
 
-// Where everybody may have everybody else for a neighbour, there is an end to how many there are.
-Status check_crowd(const Job& job, const Document& document) {
+// Where any two workers may be neighbours, there is an end to how many there are.
+Status check_crowd(std::string_view choice, const Job& job, const Document& document) {
   constexpr int kMostWorkers = 4096;
   if (job.cluster.workers <= kMostWorkers) {
     return {};
   }
   return tl::unexpected(document.error_at(
-      {"cluster.workers"}, fmt::format("cluster.workers is {}, but strategy.sync = \"{}\" takes {} "
-                                       "at most",
-                                       job.cluster.workers, job.strategy.sync, kMostWorkers)));
+      {"cluster.workers"}, fmt::format("cluster.workers is {}, but {} takes {} at most",
+                                       job.cluster.workers, choice, kMostWorkers)));
 }
 
 // Without tokens a sender may be far ahead where the way back is long, and its updates need room.
@@ -120,7 +119,9 @@ Status check_hop(const Job& job, const Document& document) {
   const bool has_backup = spec.mode == "backup";
   const bool may_skip = has_backup || spec.mode == "staleness";
   Status status = check_choices(document);
-  status = status ? check_crowd(job, document) : status;
+  if (status && spec.graph == "edges") {
+    status = check_crowd("strategy.hop.graph = \"edges\"", job, document);
+  }
   status = status ? check_graph(job, document) : status;
   if (!status) {
     return status;
@@ -202,7 +203,7 @@ Status check_method(const Job& job, const Document& document) {
     return check_hop(job, document);
   }
   if (job.strategy.sync == "ad_psgd") {
-    return check_crowd(job, document);
+    return check_crowd("strategy.sync = \"ad_psgd\"", job, document);
   }
   if (job.strategy.sync == "adsp" || job.strategy.sync == "ashl") {
     return check_own_shares(job, document);

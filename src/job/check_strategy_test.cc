@@ -121,8 +121,14 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
                      "strategy.hop.graph = 'complete'"),
             "job.toml:4: strategy.hop.graph = \"complete\" takes 1024 workers at most, but "
             "cluster.workers is 2000");
-  EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'"),
-            "job.toml:1: cluster.workers is 5000, but strategy.sync = \"hop\" takes 4096 at most");
+  const std::string many = "cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n";
+  EXPECT_EQ(error_of(many), "accepted");
+  EXPECT_EQ(error_of(many + "strategy.hop.graph = 'edges'\nstrategy.hop.edges = [[0, 1], [1, 0]]"),
+            "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes 4096 at "
+            "most");
+  EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'ad_psgd'"),
+            "job.toml:1: cluster.workers is 5000, but strategy.sync = \"ad_psgd\" takes 4096 at "
+            "most");
   const Job job = good(
       "cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\ngraph = 'edges'\n"
       "edges = [[0, 1], [1, 2], [2, 3], [3, 0]]");

@@ -145,6 +145,9 @@ Json to_json(const Summary& summary) {
   json["time_to_target"] = number(time_to_target(summary));
   json["bytes_sent"] = bytes_sent;
   json["max_iteration_gap"] = summary.max_iteration_gap;
+  if (summary.simulated_events) {
+    json["simulated_events"] = *summary.simulated_events;
+  }
   if (summary.stopped) {
     json["stopped"] = *summary.stopped;
   }

@@ -72,7 +72,8 @@ struct Summary {
   AllocationSummary shares;
   Figures method;  // what the method says of itself, under its own key; none: no key
   std::vector<WorkerSummary> workers;
-  std::vector<ServerSummary> servers;  // none: the method has no servers
+  std::vector<ServerSummary> servers;            // none: the method has no servers
+  std::optional<std::int64_t> simulated_events;  // simulate
 };
 
 nlohmann::ordered_json to_json(const Summary& summary);

@@ -159,6 +159,13 @@ TEST(Summary, WhatIsNotKnownIsNull) {
   EXPECT_FALSE(json.contains("stopped"));
 }
 
+TEST(Summary, OnlyASimulationHasEvents) {
+  Summary summary = sample();
+  EXPECT_FALSE(to_json(summary).contains("simulated_events"));
+  summary.simulated_events = 12;
+  EXPECT_EQ(to_json(summary)["simulated_events"], 12);
+}
+
 TEST(Summary, TimeToTargetIsNullWhenNotReached) {
   Summary summary = sample();
   summary.target_accuracy = 0.99;

@@ -44,6 +44,7 @@ struct RunOutcome {
   AllocationSummary allocation;
   ServiceResult service;
   Snapshot model;
+  std::optional<std::int64_t> simulated_events;
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };
 

@@ -20,6 +20,9 @@ class Simulation {
         judge_(task, job),
         ledger_options_(ledger_options(job, task.training_samples())),
         cluster_(job.cluster, job.servers()) {
+    if (job.cluster.workers > RingMeeting::kMostByMessage) {
+      meeting_.emplace(job.cluster.workers, ground());
+    }
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
     }
@@ -54,7 +57,8 @@ class Simulation {
 
     void train_on(Node& node) {
       result = train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
-                            [this] { return sim.stopped_.has_value(); }});
+                            [this] { return sim.stopped_.has_value(); },
+                            sim.meeting_ ? &*sim.meeting_ : nullptr});
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
@@ -77,6 +81,13 @@ class Simulation {
     Progress last;
     LossMeter loss;
   };
+
+  RingMeeting::Ground ground() {
+    return {.latency = job_.cluster.latency,
+            .link_of = [this](Rank rank) -> Link& { return cluster_.link(rank); },
+            .deliver = [this](Rank to, Seconds at,
+                              Message message) { cluster_.deliver(to, at, std::move(message)); }};
+  }
 
   void on_step(Rank rank, Seconds seconds, const Progress& progress) {
     if (rank != 0) {
@@ -104,6 +115,7 @@ class Simulation {
   RunOutcome outcome() {
     RunOutcome outcome;
     outcome.stopped = stopped_;
+    outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
     for (const auto& worker : workers_) {
       const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker->rank));
       outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));
@@ -134,6 +146,7 @@ class Simulation {
   SnapshotMerger merger_;
   const LedgerOptions ledger_options_;
   SimCluster cluster_;
+  std::optional<RingMeeting> meeting_;
   std::vector<std::unique_ptr<Worker>> workers_;
   ServiceResult service_;
   std::optional<std::string> stopped_;

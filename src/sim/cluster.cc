@@ -25,7 +25,7 @@ enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
 // A message between send() and its mailbox; or, with a loss instead, the end of all messages.
 struct Flight {
   Rank to = 0;
-  Network::Crossing crossing;
+  Crossing crossing;
   Message message;
   bool is_loss = false;
 
@@ -110,7 +110,9 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void fail(Rank rank, Seconds at, std::string reason);
   void poll(std::function<bool()> stop_requested) { stop_requested_ = std::move(stop_requested); }
 
-  const Network& network() const { return network_; }
+  void deliver(Rank to, Seconds at, Message message);
+
+  Network& network() { return network_; }
   const Scheduler& scheduler() const { return scheduler_; }
 
  private:
@@ -282,6 +284,12 @@ void SimCluster::Impl::send(Host& from, Rank to, Message message) {
 void SimCluster::Impl::launch(Flight flight) {
   const Seconds head = flight.crossing.head;
   scheduler_.at(head, kHeadArrives, flights_.add(std::move(flight)));
+}
+
+void SimCluster::Impl::deliver(Rank to, Seconds at, Message message) {
+  host(to);  // there is one
+  scheduler_.at(at, kFlightCompletes,
+                flights_.add({.to = to, .crossing = {}, .message = std::move(message)}));
 }
 
 // True for what was still on the sender's uplink, or waiting for it, when the sender failed.
@@ -458,6 +466,12 @@ void SimCluster::poll(std::function<bool()> stop_requested) {
 
 Seconds SimCluster::now() const { return impl_->scheduler().now(); }
 std::uint64_t SimCluster::events() const { return impl_->scheduler().events(); }
-std::uint64_t SimCluster::bytes_sent(Rank rank) const { return impl_->network().bytes_sent(rank); }
+std::uint64_t SimCluster::bytes_sent(Rank rank) const {
+  return impl_->network().link(rank).bytes_sent;
+}
+Link& SimCluster::link(Rank rank) { return impl_->network().link(rank); }
+void SimCluster::deliver(Rank to, Seconds at, Message message) {
+  impl_->deliver(to, at, std::move(message));
+}
 
 }  // namespace motley

@@ -28,6 +28,7 @@
 #include <string>
 
 #include "base/ids.h"
+#include "cluster/link.h"
 #include "cluster/spec.h"
 #include "node/node.h"
 
@@ -67,6 +68,12 @@ class SimCluster {
   // Asked every few dozen events of run(), so it should be cheap: the value of an atomic flag. True
   // stops the run with the reason "interrupted".
   void poll(std::function<bool()> stop_requested);
+
+  // For traffic that is worked out ahead instead of sent (sync/ring_meeting.h): a rank's link, as
+  // it is and to be left as that traffic leaves it; and a message that is there at the moment `at`,
+  // which has not passed, without crossing one.
+  Link& link(Rank rank);
+  void deliver(Rank to, Seconds at, Message message);
 
   // The virtual time.
   Seconds now() const;

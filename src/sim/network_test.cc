@@ -87,9 +87,9 @@ TEST(Network, CountsWhatEachRankSends) {
   network.depart(0, 10, 0);
   network.depart(0, 20, 0);
   network.depart(kCoordinator, 5, 0);
-  EXPECT_EQ(network.bytes_sent(0), 30U);
-  EXPECT_EQ(network.bytes_sent(1), 0U);
-  EXPECT_EQ(network.bytes_sent(kCoordinator), 5U);
+  EXPECT_EQ(network.link(0).bytes_sent, 30U);
+  EXPECT_EQ(network.link(1).bytes_sent, 0U);
+  EXPECT_EQ(network.link(kCoordinator).bytes_sent, 5U);
 }
 
 // Whatever is sent: order per pair is kept, and no message is faster than its links allow.
@@ -106,7 +106,7 @@ TEST(Network, KeepsOrderAndBoundsForRandomTraffic) {
       Rank from, to;
       std::size_t bytes;
       Seconds at;
-      Network::Crossing crossing;
+      Crossing crossing;
     };
     std::vector<Sent> messages;
     Seconds now = 0;

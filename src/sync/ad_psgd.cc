@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/random.h"
-#include "sync/collective.h"
+#include "sync/closing.h"
 #include "sync/depot.h"
 #include "sync/supply.h"
 #include "sync/weighted_mean.h"
@@ -57,7 +57,7 @@ class Gossip : public Strategy {
     if (!supply_.goes_on()) {
       supply_.leave(std::array{exchanges_});
       part();
-      waited_ += average_all(context_.node, context_.replica);
+      waited_ += average_all(context_);
       over_ = true;
     }
     return progress;

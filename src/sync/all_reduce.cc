@@ -62,8 +62,7 @@ class AllReduce final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context) {
-  return make_all_reduce_over(context,
-                              make_reducer(context.node, context.job, Channel::kAllReduce));
+  return make_all_reduce_over(context, make_reducer(context, Channel::kAllReduce));
 }
 
 std::unique_ptr<Strategy> make_all_reduce_over(const StrategyContext& context,

@@ -12,10 +12,15 @@ namespace {
 // What a worker tells of itself: a StepCost as floats.
 constexpr std::size_t kNumbers = 3;
 
+// Samples in it, of all workers.
+std::int64_t full_step(const LedgerOptions& ledger) {
+  return std::min(ledger.batch, ledger.dataset);
+}
+
 AllocationOptions options_of(const Job& job, const LedgerOptions& ledger) {
   AllocationOptions options;
   options.workers = job.cluster.workers;
-  options.total = static_cast<std::size_t>(std::min(ledger.batch, ledger.dataset));
+  options.total = static_cast<std::size_t>(full_step(ledger));
   options.shares = job.strategy.shares;
   options.dead_band = job.strategy.adaptive.dead_band;
   return options;
@@ -36,38 +41,53 @@ StepCost take(std::span<const float> numbers) {
 Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance)
     : node_(node),
       allocation_(*find_allocation(job.strategy.allocation)),
-      options_(options_of(job, ledger)),
+      job_(job),
       advance_(advance),
       ledger_(ledger),
       window_(job.strategy.adaptive.window),
-      collective_(node, Channel::kShares, all_ranks(node.size())),
-      costs_(allocation_.told == Told::kNothing ? 0 : static_cast<std::size_t>(node.size())),
-      history_{{0, allocation_.first(options_)}} {}
+      collective_(node, Channel::kShares),
+      costs_(is_fixed() ? 0 : static_cast<std::size_t>(node.size())) {
+  Decision first = allocation_.first(options_of(job, ledger));
+  set_own(first.shares);
+  if (!is_fixed() || node.rank() == 0) {
+    history_.push_back({0, std::move(first)});
+  }
+}
 
-const Shares& Allocator::shares(std::size_t count) {
+StepSamples Allocator::part_of(const StepSamples& step) {
   next_share();
   take_effect();
-  if (count == options_.total) {
-    return current();
+  if (step.count == full_step(ledger_)) {
+    return {step.epoch, step.begin + own_.begin, own_.count};
   }
   std::vector<double> weights;
   for (std::size_t share : current()) {
     weights.push_back(std::max(static_cast<double>(share), 1e-3));
   }
-  short_step_ = integer_shares(count, weights);
-  return short_step_;
+  const Shares shares = integer_shares(static_cast<std::size_t>(step.count), weights);
+  return share_of(step, shares, node_.rank());
+}
+
+Shares Allocator::current() const {
+  return history_.empty() ? allocation_.first(options_of(job_, ledger_)).shares
+                          : history_.back().decision.shares;
+}
+
+void Allocator::set_own(const Shares& shares) {
+  own_ = share_of({0, 0, full_step(ledger_)}, shares, node_.rank());
 }
 
 std::size_t Allocator::next_share() {
   if (decided_) {
     asked_ = std::exchange(decided_, std::nullopt);
   }
-  return (asked_ ? asked_->decision.shares : current())[self()];
+  return asked_ ? asked_->decision.shares[self()] : static_cast<std::size_t>(own_.count);
 }
 
 // Only what a step is computed with goes into the history: the run may end before.
 void Allocator::take_effect() {
   if (asked_) {
+    set_own(asked_->decision.shares);
     history_.push_back(std::move(*asked_));
     asked_.reset();
   }
@@ -75,7 +95,7 @@ void Allocator::take_effect() {
 
 void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t used) {
   // A short step is measured neither way: its cost is another one, and there is but one of it.
-  if (samples == current()[self()]) {
+  if (samples == static_cast<std::size_t>(own_.count)) {
     speed_.add(samples, seconds);
     mean_.add(samples, seconds);
   }
@@ -89,10 +109,11 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
   if (asked_) {
     return;  // the next step has other shares already: first they shall show what they are worth
   }
-  Decision decision = allocation_.next(current(), costs_, options_);
+  const Shares& shares = history_.back().decision.shares;
+  Decision decision = allocation_.next(shares, costs_, options_of(job_, ledger_));
   const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
   last_look_ = fmt::format("step {}: {}", step, decision.reason);
-  if (decision.shares != current()) {
+  if (decision.shares != shares) {
     decided_ = {step, std::move(decision)};
   }
 }
@@ -143,7 +164,7 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
 
 AllocationResult Allocator::result() {
   cost_ = speed_.end_window();
-  return {history_, last_look_, current()[self()], cost_};
+  return {history_, last_look_, static_cast<std::size_t>(own_.count), cost_};
 }
 
 }  // namespace motley

@@ -33,24 +33,25 @@ struct ShareChange {
 
 // What the allocation came to on one worker.
 struct AllocationResult {
-  std::vector<ShareChange> history;  // the first entry is what it began with
-  std::string last_look;             // what the allocation last said, also when it changed nothing
-  std::size_t share = 0;             // of this worker, in the end
-  StepCost cost;                     // what this worker measured of itself
+  // The first entry is what it began with; none where shares are fixed, but on the first worker.
+  std::vector<ShareChange> history;
+  std::string last_look;  // what the allocation last said, also when it changed nothing
+  std::size_t share = 0;  // of this worker, in the end
+  StepCost cost;          // what this worker measured of itself
 };
 
 class Allocator {
  public:
   Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance);
 
-  // One entry per worker, for a step of `count` samples: the current shares, or for a short step
-  // their proportion. Valid until the next call.
-  const Shares& shares(std::size_t count);
+  // This worker's part of a step that all take together, which begins: by the current shares, or
+  // for a short step by their proportion.
+  StepSamples part_of(const StepSamples& step);
 
   // For methods without a common step: this worker's own batch in its next step. What is decided
   // after this question is for the step behind that.
   std::size_t next_share();
-  // That step begins. (shares() asks and begins at once.)
+  // That step begins. (part_of() asks and begins at once.)
   void take_effect();
 
   // After every step of this worker: what it computed, how long that took, and how many samples all
@@ -63,8 +64,10 @@ class Allocator {
   AllocationResult result();
 
  private:
-  // The shares of the step under way.
-  const Shares& current() const { return history_.back().decision.shares; }
+  bool is_fixed() const { return allocation_.told == Told::kNothing; }
+  // Of all workers, in a full step: those of the step under way.
+  Shares current() const;
+  void set_own(const Shares& shares);
   std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
   std::optional<StepCost> news(std::int64_t used);
   void hear_together(const StepCost& mine);
@@ -72,7 +75,7 @@ class Allocator {
 
   Node& node_;
   const Allocation& allocation_;
-  const AllocationOptions options_;
+  const Job& job_;
   const Advance advance_;
   const LedgerOptions ledger_;
   const std::int64_t window_;  // steps
@@ -83,11 +86,13 @@ class Allocator {
   std::vector<StepCost> costs_;  // of every worker, as last heard
   std::int64_t steps_ = 0;       // of this worker
   std::int64_t used_ = 0;        // samples, by all
+  // Where nothing changes only the first worker keeps it: among thousands, a row of all workers'
+  // shares on each of them would be most of a simulation's memory.
   std::vector<ShareChange> history_;
+  StepSamples own_;                     // this worker's part of a full step
   std::optional<ShareChange> decided_;  // and not asked for yet
   std::optional<ShareChange> asked_;    // and not in effect yet
   std::string last_look_;
-  Shares short_step_;
 };
 
 }  // namespace motley

@@ -130,14 +130,19 @@ TEST(Allocator, StepsOfTheirOwnPaceNeedNobodyToAnswer) {
 TEST(Allocator, AShortStepIsSharedInProportion) {
   Job job = job_of({1, 1, 1, 1}, 100, "static");
   job.strategy.shares = {1, 2, 3, 4};
+  const std::vector<Shares> expected = {
+      {10, 20, 30, 40}, {5, 10, 15, 20}, {1, 1, 1, 2}, {0, 0, 1, 1}};
   SimCluster cluster(job.cluster);
-  cluster.start(0, [&](Node& node) {
-    Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether);
-    EXPECT_EQ(allocator.shares(100), (Shares{10, 20, 30, 40}));
-    EXPECT_EQ(allocator.shares(50), (Shares{5, 10, 15, 20}));
-    EXPECT_EQ(allocator.shares(5), (Shares{1, 1, 1, 2}));
-    EXPECT_EQ(allocator.shares(2), (Shares{0, 0, 1, 1}));
-  });
+  for (Rank rank = 0; rank < 4; ++rank) {
+    cluster.start(rank, [&](Node& node) {
+      Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether);
+      for (const Shares& shares : expected) {
+        const auto count = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+        const StepSamples step{3, 70, count};
+        EXPECT_EQ(allocator.part_of(step), share_of(step, shares, node.rank())) << count;
+      }
+    });
+  }
   cluster.run();
 }
 

@@ -48,11 +48,15 @@ Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
     : node_(node),
       channel_(channel),
       members_(std::move(members)),
-      size_(static_cast<int>(members_.size())) {
+      size_(static_cast<int>(members_.size())),
+      meeting_(nullptr) {
   const auto self = std::find(members_.begin(), members_.end(), node.rank());
   MOTLEY_CHECK(self != members_.end(), "rank {} is not a member of its group", node.rank());
   self_ = static_cast<int>(self - members_.begin());
 }
+
+Collective::Collective(Node& node, Channel channel, RingMeeting* meeting)
+    : node_(node), channel_(channel), size_(node.size()), self_(node.rank()), meeting_(meeting) {}
 
 void Collective::sum(Block block, float weight) {
   const bool is_small = block.size * sizeof(float) <= kSmallBytes;
@@ -64,6 +68,8 @@ void Collective::sum(Block block, float weight) {
   }
   if (is_small) {
     recursive_doubling(block);
+  } else if (meeting_ && block.phantom()) {
+    waited_ += meeting_->sum(node_, channel_, block.size);
   } else {
     ring(block, weight);
   }
@@ -138,13 +144,13 @@ void Collective::exchange(int to, Block out, int from, Block in, Keep keep) {
 }
 
 void Collective::send_segment(int to, Block segment) {
-  node_.send(members_[static_cast<std::size_t>(to)], channel_, {},
+  node_.send(rank_of(to), channel_, {},
              segment.phantom() ? Payload::phantom(segment.size * sizeof(float))
                                : Payload::borrow(segment.floats()));
 }
 
 std::size_t Collective::receive_segment(int from, Block room, Keep keep) {
-  const Rank rank = members_[static_cast<std::size_t>(from)];
+  const Rank rank = rank_of(from);
   const Message message = node_.receive({channel_, rank});
   const std::size_t count = message.payload.size() / sizeof(float);
   MOTLEY_CHECK(count > 0 && count <= room.size, "{} floats from rank {}, {} are missing", count,
@@ -161,23 +167,5 @@ std::size_t Collective::receive_segment(int from, Block room, Keep keep) {
 Block Collective::chunk(Block block, int index) const {
   return chunk_of(block, (index + 2 * size_) % size_, size_);
 }
-
-namespace {
-
-Seconds average(Node& node, std::initializer_list<Block> blocks) {
-  Collective collective(node, Channel::kClosing, all_ranks(node.size()));
-  for (const Block& block : blocks) {
-    collective.sum(block, 1.0F / static_cast<float>(node.size()));
-  }
-  return collective.waited();
-}
-
-}  // namespace
-
-Seconds average_all(Node& node, Replica& replica) {
-  return average(node, {replica.parameters(), replica.buffers()});
-}
-
-Seconds average_buffers(Node& node, Replica& replica) { return average(node, {replica.buffers()}); }
 
 }  // namespace motley

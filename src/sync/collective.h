@@ -5,6 +5,8 @@
 // of 1/n of the block each, so every link carries 2(n-1)/n of the block, which no algorithm beats.
 // Small blocks: recursive doubling, about log2(n) rounds of the whole block: fewest messages.
 //
+// Of phantom blocks among very many workers the ring's time is worked out instead (ring_meeting.h).
+//
 // A round's chunk travels in segments, so that adding one up overlaps with the next one's journey
 // and happens while it is still in the cache.
 #pragma once
@@ -13,6 +15,7 @@
 
 #include "node/node.h"
 #include "sync/replica.h"
+#include "sync/ring_meeting.h"
 
 namespace motley {
 
@@ -30,6 +33,8 @@ class Collective {
 
   // `members` is the same list on every member; the node's rank is one of them.
   Collective(Node& node, Channel channel, std::vector<Rank> members);
+  // Of all workers. Where there is a meeting, rings of phantom blocks take that way.
+  Collective(Node& node, Channel channel, RingMeeting* meeting = nullptr);
 
   // Blocks until the sum over all members is in `block`, each member's own times its `weight`.
   // Every member calls it, with blocks of the same size. Throws Interrupted when a member is lost.
@@ -53,20 +58,18 @@ class Collective {
   // Takes one segment into the beginning of `room`; returns its length.
   std::size_t receive_segment(int from, Block room, Keep keep);
   Block chunk(Block block, int index) const;
+  Rank rank_of(int place) const {
+    return members_.empty() ? place : members_[static_cast<std::size_t>(place)];
+  }
 
   Node& node_;
   const Channel channel_;
-  const std::vector<Rank> members_;
+  const std::vector<Rank> members_;  // none: all workers
   const int size_;
   int self_ = 0;  // this node's place among the members
+  RingMeeting* const meeting_;
 
   Seconds waited_ = 0;
 };
-
-// Every worker's model, with its buffers, becomes the mean of all; the end of a run whose workers
-// have models of their own. Returns how long this worker waited for others.
-Seconds average_all(Node& node, Replica& replica);
-// The buffers alone, where the model is one already.
-Seconds average_buffers(Node& node, Replica& replica);
 
 }  // namespace motley

@@ -7,12 +7,11 @@ std::optional<Work> CommonSteps::begin() {
   if (step_.count == 0) {
     return std::nullopt;
   }
-  const Rank rank = context_.node.rank();
-  const Shares& shares = context_.allocator.shares(static_cast<std::size_t>(step_.count));
+  const StepSamples own = context_.allocator.part_of(step_);
   Work work;
-  work.count = shares[static_cast<std::size_t>(rank)];
+  work.count = static_cast<std::size_t>(own.count);
   if (!context_.replica.gradient().phantom()) {
-    work.samples = context_.ledger.samples(share_of(step_, shares, rank));
+    work.samples = context_.ledger.samples(own);
   }
   return work;
 }

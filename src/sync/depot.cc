@@ -28,7 +28,7 @@ Depot::Depot(const ServiceContext& context, GapMeter gaps, Judged judged, DepotL
       counts_(workers_.size()) {}
 
 void Depot::run() {
-  while (!std::ranges::all_of(workers_, &Worker::left)) {
+  while (left_ < workers_.size()) {
     const Message message = context_.node.receive({Channel::kSupply});
     const Rank rank = message.from;
     expect(rank >= 0 && rank < context_.node.size(), rank);
@@ -70,6 +70,7 @@ void Depot::on_farewell(Rank rank, Worker& worker, const Message& message) {
   expect(farewell.iteration == worker.iteration, rank);
   gaps_.leaves(rank, farewell.at);
   worker.left = true;
+  ++left_;
   ByteReader bytes(message.payload.bytes());
   counts_[static_cast<std::size_t>(rank)] = bytes.get_numbers<std::int64_t>();
   expect(bytes.complete(), rank);

@@ -54,6 +54,7 @@ class Depot {
   GapMeter gaps_;
   DepotListener* const listener_;  // may be none
   std::vector<Worker> workers_;
+  std::size_t left_ = 0;                           // of them
   std::vector<std::vector<std::int64_t>> counts_;  // by worker
 };
 

@@ -1,31 +1,45 @@
 #include "sync/gap_meter.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace motley {
 
-GapMeter::GapMeter(int workers)
-    : iteration_(static_cast<std::size_t>(workers), 0),
-      heard_(iteration_.size(), 0),
-      by_distance_(1, 0) {}
+GapMeter::GapMeter(int workers) : GapMeter(Graph::named("complete", workers)) {}
 
-GapMeter::GapMeter(const Graph& graph) : GapMeter(graph.size()) {
-  paths_ = graph.all_distances();
+GapMeter::GapMeter(const Graph& graph)
+    : places_(static_cast<std::size_t>(graph.size() / graph.lanes())),
+      room_(std::bit_ceil(places_)),
+      iteration_(static_cast<std::size_t>(graph.lanes()) * 2 * room_),
+      heard_(static_cast<std::size_t>(graph.size()), 0) {
+  const auto lanes = static_cast<std::size_t>(graph.lanes());
   int longest = 0;
-  for (const auto& paths : paths_) {
-    longest = std::max(longest, std::ranges::max(paths));
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    paths_.push_back(graph.distances_from(static_cast<Rank>(lane * places_)));
+    longest = std::max(longest, std::ranges::max(paths_.back()));
+    Least<std::int64_t>& known = known_.emplace_back(lanes * room_);
+    for (std::size_t other = 0; other < lanes; ++other) {
+      for (std::size_t place = 0; place < places_; ++place) {
+        if (other != lane || place > 0) {  // nobody is ahead of itself
+          known.set(other * room_ + place, 0);
+        }
+      }
+    }
   }
   by_distance_.assign(static_cast<std::size_t>(longest), 0);
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    set_iteration(rank, 0);
+  }
 }
 
 void GapMeter::begins(Rank worker, std::int64_t iteration, Seconds at) {
-  heard_[static_cast<std::size_t>(worker)] = at;
+  heard_.set(static_cast<std::size_t>(worker), at);
   events_.push({at, iteration, worker});
   apply_what_is_certain();
 }
 
 void GapMeter::leaves(Rank worker, Seconds at) {
-  heard_[static_cast<std::size_t>(worker)] = kEver;  // nothing more will come
+  heard_.set(static_cast<std::size_t>(worker), kEver);  // nothing more will come
   end_ = std::min(end_, at);
   apply_what_is_certain();
 }
@@ -33,27 +47,65 @@ void GapMeter::leaves(Rank worker, Seconds at) {
 // All is known that came before the oldest of the workers' last news. What happened at one and the
 // same moment has no order, so nothing is measured in between.
 void GapMeter::apply_what_is_certain() {
-  const Seconds certain = std::min(end_, std::ranges::min(heard_));
+  const Seconds certain = std::min(end_, heard_.least());
   while (!events_.empty() && events_.top().at < certain) {
     const Seconds now = events_.top().at;
     moved_.clear();
     for (; !events_.empty() && events_.top().at == now; events_.pop()) {
-      iteration_[static_cast<std::size_t>(events_.top().worker)] = events_.top().iteration;
+      set_iteration(events_.top().worker, events_.top().iteration);
       moved_.push_back(events_.top().worker);
     }
     std::ranges::for_each(moved_, [&](Rank worker) { measure(worker); });
   }
 }
 
+void GapMeter::set_iteration(Rank worker, std::int64_t iteration) {
+  const std::size_t lane = static_cast<std::size_t>(worker) / places_;
+  const std::size_t place = static_cast<std::size_t>(worker) % places_;
+  iteration_.set(lane * 2 * room_ + place, iteration);
+  iteration_.set(lane * 2 * room_ + place + places_, iteration);
+}
+
 void GapMeter::measure(Rank ahead) {
-  const auto i = static_cast<std::size_t>(ahead);
-  for (std::size_t j = 0; j < iteration_.size(); ++j) {
-    if (j != i) {
-      const int path = paths_.empty() ? 1 : paths_[j][i];
-      std::int64_t& largest = by_distance_[static_cast<std::size_t>(path - 1)];
-      largest = std::max(largest, iteration_[i] - iteration_[j]);
-    }
+  const std::size_t lane = static_cast<std::size_t>(ahead) / places_;
+  const std::size_t place = static_cast<std::size_t>(ahead) % places_;
+  const std::int64_t iteration = iteration_[lane * 2 * room_ + place];
+  look_at({lane, place, iteration}, known_[lane].top(), 0);
+}
+
+void GapMeter::look_at(const Ahead& ahead, int level, std::size_t run) {
+  const std::int64_t gap = ahead.iteration - slowest_of(ahead, level, run);
+  if (gap <= known_[ahead.lane].of_run(level, run)) {
+    return;
   }
+  if (level == 0) {
+    note(ahead, run, gap);
+    return;
+  }
+  look_at(ahead, level - 1, 2 * run);
+  look_at(ahead, level - 1, 2 * run + 1);
+}
+
+// Of a run, seen from who is ahead; perhaps of some others beside it too.
+std::int64_t GapMeter::slowest_of(const Ahead& ahead, int level, std::size_t run) const {
+  const std::size_t first = run << level;
+  const std::size_t length = std::size_t{1} << level;
+  if (length >= room_) {
+    return iteration_.of_run(level + 1, run);  // whole lanes
+  }
+  const std::size_t begin = first / room_ * 2 * room_ + ahead.place + first % room_;
+  return std::min(iteration_.of_run(level, begin >> level),
+                  iteration_.of_run(level, (begin + length - 1) >> level));
+}
+
+// Somebody is so far behind: `step` is its lane, and how many places it is on from who is ahead.
+void GapMeter::note(const Ahead& ahead, std::size_t step, std::int64_t gap) {
+  const std::size_t lane = step / room_;
+  const std::size_t back = (places_ - step % room_) % places_;  // from there to who is ahead
+  const int path = paths_[lane][ahead.lane * places_ + back];
+  std::int64_t& largest = by_distance_[static_cast<std::size_t>(path - 1)];
+  largest = std::max(largest, gap);
+  known_[ahead.lane].set(step, largest);
 }
 
 std::int64_t GapMeter::largest() const {

@@ -3,6 +3,14 @@
 // Every worker tells when it began an iteration, by its own clock, and what they tell arrives in
 // any order. The meter puts it in the order of time before it looks: what counts is where two
 // workers were at the same moment, not what was heard of them.
+//
+// Whoever advances may have got farther ahead of anybody. The others are looked at in runs that lie
+// side by side, seen from the one who advanced: a run can be passed over when the slowest of it is
+// no farther behind than was known for the shortest way from it. On a graph that looks the same
+// from everywhere (cluster/graph.h: lanes) what is known of a run is one number for all who look.
+//
+// Cost: some dozens of runs per iteration, and all workers while gaps still grow. Memory: 50 bytes
+// a worker, on a list of edges 20 bytes a pair of workers.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +18,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/least.h"
 #include "cluster/graph.h"
 
 namespace motley {
@@ -41,13 +50,29 @@ class GapMeter {
 
     auto operator<=>(const Event&) const = default;
   };
+  // Who is ahead, while it is measured.
+  struct Ahead {
+    std::size_t lane;
+    std::size_t place;
+    std::int64_t iteration;
+  };
 
   void apply_what_is_certain();
+  void set_iteration(Rank worker, std::int64_t iteration);
   void measure(Rank ahead);
+  void look_at(const Ahead& ahead, int level, std::size_t run);
+  std::int64_t slowest_of(const Ahead& ahead, int level, std::size_t run) const;
+  void note(const Ahead& ahead, std::size_t step, std::int64_t gap);
 
-  std::vector<std::vector<int>> paths_;  // from a worker to every other one; none: all the same
-  std::vector<std::int64_t> iteration_;  // by worker, at the moment that the meter has come to
-  std::vector<Seconds> heard_;           // by worker, the moment of its last news
+  const std::size_t places_;  // in a lane
+  const std::size_t room_;    // for them: a power of two, so that runs end where lanes do
+  // Shortest paths from the first worker of every lane to all workers.
+  std::vector<std::vector<int>> paths_;
+  // By lane and place, which is there twice, so that counting on from any place never turns round.
+  Least<std::int64_t> iteration_;
+  // By the lane of who is ahead: what is known, at least, for who is so many places on in a lane.
+  std::vector<Least<std::int64_t>> known_;
+  Least<Seconds> heard_;  // by worker, the moment of its last news
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;  // not applied yet
   Seconds end_ = kEver;      // when the first one left
   std::vector<Rank> moved_;  // at the moment under way

@@ -91,5 +91,58 @@ RC_GTEST_PROP(GapMeter, DoesNotDependOnTheOrderOfNews, ()) {
   RC_ASSERT(meter.by_distance() == expected.by_distance());
 }
 
+// The same, by a look at every pair after every moment.
+std::vector<std::int64_t> by_looking(const Graph& graph, const std::vector<std::int64_t>& iteration,
+                                     std::vector<std::int64_t> largest) {
+  for (Rank j = 0; j < graph.size(); ++j) {
+    const auto paths = graph.distances_from(j);
+    for (std::size_t i = 0; i < iteration.size(); ++i) {
+      if (paths[i] > 0) {
+        auto& known = largest[static_cast<std::size_t>(paths[i] - 1)];
+        known = std::max(known, iteration[i] - iteration[static_cast<std::size_t>(j)]);
+      }
+    }
+  }
+  return largest;
+}
+
+Graph any_graph(Random& random) {
+  const int workers = 2 * (1 + static_cast<int>(random.below(9)));
+  const char* names[] = {"ring", "ring_based", "double_ring", "complete"};
+  if (const auto name = random.below(5); name < 4) {
+    return Graph::named(names[name], workers);
+  }
+  std::vector<Edge> edges;
+  for (Rank rank = 0; rank < workers; ++rank) {
+    edges.push_back({rank, (rank + 1) % workers});
+    const auto other = static_cast<Rank>(random.below(static_cast<std::uint64_t>(workers)));
+    if (other != rank) {
+      edges.push_back({rank, other});
+    }
+  }
+  return {workers, edges};
+}
+
+// On every kind of graph, whoever is slow.
+RC_GTEST_PROP(GapMeter, SeesEveryPair, ()) {
+  Random random(*rc::gen::arbitrary<std::uint32_t>());
+  const Graph graph = any_graph(random);
+  GapMeter meter(graph);
+  std::vector<std::int64_t> iteration(static_cast<std::size_t>(graph.size()), 0);
+  std::vector<std::int64_t> expected(meter.by_distance().size(), 0);
+  Seconds now = 0;
+  for (int moment = 1; moment < 60; ++moment, ++now) {
+    const auto who = static_cast<std::size_t>(
+        std::min(random.below(iteration.size()), random.below(iteration.size())));
+    iteration[who] += 1 + static_cast<std::int64_t>(random.below(2));
+    meter.begins(static_cast<Rank>(who), iteration[who], now);
+    expected = by_looking(graph, iteration, std::move(expected));
+  }
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    meter.leaves(rank, now);
+  }
+  RC_ASSERT(meter.by_distance() == expected);
+}
+
 }  // namespace
 }  // namespace motley

@@ -19,8 +19,8 @@ class LocalSgd final : public Strategy {
       : context_(context),
         spec_(context.job.strategy.local_sgd),
         steps_(context),
-        reducer_(make_reducer(context.node, context.job, Channel::kLocalSgd)),
-        buffers_(context.node, Channel::kLocalSgd, all_ranks(context.node.size())) {
+        reducer_(make_reducer(context, Channel::kLocalSgd)),
+        buffers_(context.node, Channel::kLocalSgd) {
     const auto model = context_.replica.parameters().floats();
     base_.assign(model.begin(), model.end());
     velocity_.assign(spec_.outer_momentum > 0 ? model.size() : 0, 0.0F);

@@ -15,7 +15,7 @@ WorkerResult train(Node& node, const Part& part) {
   Allocator allocator(node, job, ledger.options(), method.advance);
   CostModel cost(job.cluster, node.rank(), job.seed);
   const auto strategy =
-      method.make({node, part.replica, ledger, allocator, job, part.stop_requested});
+      method.make({node, part.replica, ledger, allocator, job, part.stop_requested, part.meeting});
 
   WorkerResult result;
   WorkerTimes& times = result.times;

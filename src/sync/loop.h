@@ -47,6 +47,7 @@ struct Part {
   Observer& observer;
   // True once the run should end early (target reached, interrupted).
   std::function<bool()> stop_requested;
+  RingMeeting* meeting = nullptr;  // of large simulations (sync/ring_meeting.h)
 };
 
 // Returns when the run is over for this worker.

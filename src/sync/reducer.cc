@@ -9,7 +9,8 @@ namespace {
 
 class PlainReducer final : public Reducer {
  public:
-  PlainReducer(Node& node, Channel channel) : collective_(node, channel, all_ranks(node.size())) {}
+  PlainReducer(const StrategyContext& context, Channel channel)
+      : collective_(context.node, channel, context.meeting) {}
 
   void sum(Block block) override { collective_.sum(block); }
   Seconds waited() const override { return collective_.waited(); }
@@ -20,12 +21,12 @@ class PlainReducer final : public Reducer {
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_reducer(Node& node, const Job& job, Channel channel) {
-  const CodecOptions codec = codec_options_of(job);
+std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel channel) {
+  const CodecOptions codec = codec_options_of(context.job);
   if (codec.kind == CodecKind::kNone) {
-    return std::make_unique<PlainReducer>(node, channel);
+    return std::make_unique<PlainReducer>(context, channel);
   }
-  return std::make_unique<CodedReducer>(node, channel, codec, job.seed);
+  return std::make_unique<CodedReducer>(context.node, channel, codec, context.job.seed);
 }
 
 }  // namespace motley

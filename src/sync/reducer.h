@@ -6,9 +6,7 @@
 
 #include <memory>
 
-#include "job/job.h"
-#include "node/node.h"
-#include "sync/replica.h"
+#include "sync/strategy.h"
 
 namespace motley {
 
@@ -30,6 +28,6 @@ class Reducer {
 
 // Among the workers themselves, in the job's codec: sync/collective.h without one,
 // sync/coded_reducer.h with one.
-std::unique_ptr<Reducer> make_reducer(Node& node, const Job& job, Channel channel);
+std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel channel);
 
 }  // namespace motley

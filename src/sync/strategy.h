@@ -16,6 +16,7 @@
 #include "node/node.h"
 #include "sync/allocator.h"
 #include "sync/replica.h"
+#include "sync/ring_meeting.h"
 
 namespace motley {
 
@@ -76,6 +77,7 @@ struct StrategyContext {
   // True once the run should end early (target reached, interrupted). The strategy sees to it that
   // all workers leave together.
   std::function<bool()> stop_requested;
+  RingMeeting* meeting = nullptr;  // of large simulations (sync/ring_meeting.h)
 };
 
 }  // namespace motley

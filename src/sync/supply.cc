@@ -10,9 +10,7 @@ namespace motley {
 // The first step is dealt out as every rank can work out for itself.
 Supply::Supply(const StrategyContext& context, Judged judged)
     : context_(context), parts_(judged == Judged::kMean ? context.node.size() : 1) {
-  const StepSamples first = context.ledger.step_after(0);
-  const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
-  samples_ = share_of(first, shares, context.node.rank());
+  samples_ = context.allocator.part_of(context.ledger.step_after(0));
 }
 
 Work Supply::begin(std::int64_t iteration, const Standing& standing) {

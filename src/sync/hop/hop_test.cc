@@ -150,7 +150,10 @@ Depths depth_bounds(const HopRules& rules, const Graph& graph) {
 
 // The largest gaps by distance when all that happens at one moment has happened.
 std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& graph) {
-  const auto paths = graph.all_distances();
+  std::vector<std::vector<int>> paths;
+  for (Rank rank = 0; rank < graph.size(); ++rank) {
+    paths.push_back(graph.distances_from(rank));
+  }
   std::vector<std::int64_t> largest(static_cast<std::size_t>(graph.diameter()), 0);
   std::vector<std::int64_t> iteration(watch.iteration.size(), 0);
   for (std::size_t e = 0; e < watch.events.size(); ++e) {

@@ -49,12 +49,7 @@ std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker) {
   if (rules.has_acks()) {
     return 1;
   }
-  const std::vector<int> back = graph.distances_from(worker);
-  std::int64_t ahead = 0;
-  for (const Rank sender : graph.in_neighbours(worker)) {
-    ahead = std::max(ahead, gap_bound(rules, back[static_cast<std::size_t>(sender)], 1));
-  }
-  return ahead + 1;
+  return 1 + gap_bound(rules, graph.longest_way_to_in_neighbour(worker), 1);
 }
 
 // Never past the slowest out-neighbour: it may be waiting for this worker's update of the iteration

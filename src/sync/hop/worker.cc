@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "base/check.h"
-#include "sync/collective.h"
+#include "sync/closing.h"
 #include "sync/hop/hop.h"
 #include "sync/hop/messages.h"
 #include "sync/hop/rules.h"
@@ -171,7 +171,7 @@ class Hop final : public Strategy {
           std::max(counts_[kLargestTokenQueue], follower.tokens.largest_size());
     }
     supply_.leave(counts_);
-    waited_ += average_all(context_.node, context_.replica);
+    waited_ += average_all(context_);
     over_ = true;
   }
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "sync/collective.h"
+#include "sync/closing.h"
 
 namespace motley {
 namespace {
@@ -81,7 +81,7 @@ void Committer::leave() {
   const Seconds began = context_.node.now();
   client_.leave(context_.replica.parameters());
   waited_ += context_.node.now() - began;
-  waited_ += average_buffers(context_.node, context_.replica);
+  waited_ += average_buffers(context_);
   over_ = true;
 }
 

@@ -28,7 +28,7 @@ class Server {
 
   void run() {
     begin();
-    while (!std::ranges::all_of(workers_, &Worker::left)) {
+    while (left_ < workers_.size()) {
       Message message = node_.receive({Channel::kServer});
       expect(message.from >= 0 && message.from < std::ssize(workers_), message.from);
       hear(std::move(message));
@@ -85,6 +85,7 @@ class Server {
       case ServerKind::kLeave:
         expect(!worker.waits && !worker.wants, message.from);
         worker.left = true;
+        ++left_;
         return bound_.leave(message.from);
       default:
         expect(false, message.from);
@@ -175,6 +176,7 @@ class Server {
   const bool sums_;
   StalenessBound bound_;
   std::vector<Worker> workers_;
+  std::size_t left_ = 0;       // of them
   std::vector<float> values_;  // none of a phantom
   std::size_t coded_ = 0;      // numbers that travel in the codec
   std::size_t size_ = 0;

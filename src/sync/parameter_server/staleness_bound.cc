@@ -9,50 +9,46 @@ namespace motley {
 StalenessBound::StalenessBound(int workers, std::optional<std::int64_t> bound)
     : bound_(bound),
       step_of_(static_cast<std::size_t>(workers), 0),
-      present_(static_cast<std::size_t>(workers), true) {
+      present_(step_of_.size(), 0),
+      waits_(step_of_.size(), false) {
   MOTLEY_CHECK(!bound || *bound >= 0, "a bound of {}", *bound);
 }
 
 void StalenessBound::arrive(Rank worker, std::optional<std::int64_t> step) {
   const auto i = static_cast<std::size_t>(worker);
-  MOTLEY_CHECK(i < step_of_.size() && present_[i], "worker {} is not there", worker);
-  MOTLEY_CHECK(std::none_of(waiting_.begin(), waiting_.end(),
-                            [&](const Commit& commit) { return commit.worker == worker; }),
-               "worker {} waits already", worker);
+  MOTLEY_CHECK(i < step_of_.size() && present_[i] != kLeft, "worker {} is not there", worker);
+  MOTLEY_CHECK(!waits_[i], "worker {} waits already", worker);
   if (step) {
     MOTLEY_CHECK(*step > step_of_[i], "commit {} of worker {} after commit {}", *step, worker,
                  step_of_[i]);
     step_of_[i] = *step;
+    present_.set(i, *step);
   }
-  waiting_.push_back({worker, step});
+  waits_[i] = true;
+  waiting_.push({bound_ ? step.value_or(kUnbounded) : kUnbounded, arrivals_++, worker});
 }
 
-void StalenessBound::leave(Rank worker) { present_.at(static_cast<std::size_t>(worker)) = false; }
+void StalenessBound::leave(Rank worker) {
+  MOTLEY_CHECK(static_cast<std::size_t>(worker) < step_of_.size(), "no worker {}", worker);
+  present_.set(static_cast<std::size_t>(worker), kLeft);
+}
 
 // When all have left nobody is held back.
-std::int64_t StalenessBound::slowest() const {
-  std::int64_t least = INT64_MAX;
-  for (std::size_t i = 0; i < step_of_.size(); ++i) {
-    if (present_[i]) {
-      least = std::min(least, step_of_[i]);
-    }
-  }
-  return least;
-}
-
 std::vector<Rank> StalenessBound::release() {
-  const std::int64_t least = slowest();
-  const auto may_go = [&](const Commit& commit) {
-    return !bound_ || !commit.step || *commit.step - least <= *bound_;
-  };
-  std::vector<Rank> released;
-  for (const Commit& commit : waiting_) {
-    if (may_go(commit)) {
-      released.push_back(commit.worker);
-    }
+  const std::int64_t slowest = present_.least();
+  std::vector<Commit> released;
+  while (!waiting_.empty() && (waiting_.top().step == kUnbounded ||
+                               waiting_.top().step - slowest <= bound_.value_or(0))) {
+    released.push_back(waiting_.top());
+    waiting_.pop();
   }
-  std::erase_if(waiting_, may_go);
-  return released;
+  std::ranges::sort(released, {}, &Commit::arrival);
+  std::vector<Rank> workers;
+  for (const Commit& commit : released) {
+    waits_[static_cast<std::size_t>(commit.worker)] = false;
+    workers.push_back(commit.worker);
+  }
+  return workers;
 }
 
 }  // namespace motley

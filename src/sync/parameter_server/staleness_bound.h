@@ -9,14 +9,16 @@
 // one never waits, so somebody can always go on. With a bound of 0 all go in step, as in BSP;
 // without one nobody waits, as in ASP.
 //
-// Cost: one look at every worker per release().
+// Cost of a commit: log n for n workers, whoever waits.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <queue>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/least.h"
 
 namespace motley {
 
@@ -35,16 +37,23 @@ class StalenessBound {
   std::size_t waiting() const { return waiting_.size(); }
 
  private:
+  static constexpr std::int64_t kUnbounded = INT64_MIN;
+  static constexpr std::int64_t kLeft = Least<std::int64_t>::kNothing;
+
   struct Commit {
+    std::int64_t step;     // kUnbounded: it waits for nobody
+    std::int64_t arrival;  // counted
     Rank worker;
-    std::optional<std::int64_t> step;
+
+    auto operator<=>(const Commit&) const = default;
   };
-  std::int64_t slowest() const;
 
   const std::optional<std::int64_t> bound_;
   std::vector<std::int64_t> step_of_;  // by worker, as last heard
-  std::vector<bool> present_;
-  std::vector<Commit> waiting_;  // in the order of arrival
+  Least<std::int64_t> present_;        // the same; kLeft of who has left
+  std::vector<bool> waits_;            // by worker
+  std::priority_queue<Commit, std::vector<Commit>, std::greater<>> waiting_;  // lowest step first
+  std::int64_t arrivals_ = 0;
 };
 
 }  // namespace motley

@@ -21,6 +21,7 @@ Controller::Controller(const GroupRules& rules)
     : rules_(rules),
       iteration_of_(static_cast<std::size_t>(rules.workers), 0),
       pulse_of_(iteration_of_.size()),
+      waits_(iteration_of_.size(), false),
       graph_(rules.workers) {
   MOTLEY_CHECK(rules.group >= 2 && rules.group <= rules.workers, "groups of {} among {} workers",
                rules.group, rules.workers);
@@ -40,6 +41,7 @@ void Controller::finished(Rank worker, std::int64_t iteration, Seconds now) {
 
 void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
   MOTLEY_CHECK(!is_waiting(worker), "worker {} is ready twice", worker);
+  waits_[static_cast<std::size_t>(worker)] = true;
   iteration_of_[static_cast<std::size_t>(worker)] = iteration;
   if (iteration > newest_) {  // or else no gap has grown
     newest_ = iteration;
@@ -50,12 +52,7 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
   pulse.period = now - std::exchange(pulse.last, now);
 }
 
-bool Controller::is_waiting(Rank worker) const {
-  const auto is_in = [&](const Queue& queue) {
-    return std::ranges::find(queue, worker, &Ready::worker) != queue.end();
-  };
-  return is_in(queue_) || is_in(finished_);
-}
+bool Controller::is_waiting(Rank worker) const { return waits_[static_cast<std::size_t>(worker)]; }
 
 bool Controller::somebody_computes() const {
   return queue_.size() + finished_.size() < iteration_of_.size();
@@ -74,7 +71,10 @@ std::optional<Group> Controller::next_group(Seconds now) {
     return std::nullopt;
   }
   const Demand demand = demand_of_filter();
-  std::vector<std::size_t> places = choose(size, demand);
+  std::vector<std::size_t> places;
+  if (has_parts(demand)) {
+    places = choose(size, demand);
+  }
   std::string_view reason = demand.parts > 1 ? kBridge : kFirstCome;
   if (places.size() < size && somebody_computes() && is_worth_waiting(demand)) {
     patience_until_ = demand.strict ? kForever : end_of_patience();
@@ -100,35 +100,69 @@ Controller::Demand Controller::demand_of_filter() const {
   const std::int64_t parts = graph_.components(rules_.window - 1) - allowed + 1;
   if (parts > 1) {
     return {.parts = static_cast<int>(std::min<std::int64_t>(parts, rules_.group)),
-            .component_of = graph_.component_of_each(rules_.window - 1),
+            .window = rules_.window - 1,
             .strict = true};
   }
   const std::int64_t half = rules_.window / 2;
   if (graph_.groups() < half || graph_.components(half) == 1) {
     return {};
   }
-  return {.parts = 2, .component_of = graph_.component_of_each(half), .strict = false};
+  return {.parts = 2, .window = half, .strict = false};
+}
+
+bool Controller::has_parts(const Demand& demand) {
+  if (demand.parts <= 1) {
+    return true;
+  }
+  if (seen_.groups != graph_.groups() || seen_.window != demand.window) {
+    seen_ = {graph_.groups(), demand.window, 0, {}};
+  }
+  const auto wanted = static_cast<std::size_t>(demand.parts);
+  for (; seen_.places < queue_.size() && seen_.components.size() < wanted; ++seen_.places) {
+    seen_.components.insert(graph_.component_of(queue_[seen_.places].worker, demand.window));
+  }
+  return seen_.components.size() >= wanted;
 }
 
 // Half a window early, those who are fewer wait for the others, and not for long: only when one of
 // them is about to be ready, which can be told from when each last was.
-bool Controller::is_worth_waiting(const Demand& demand) const {
+bool Controller::is_worth_waiting(const Demand& demand) {
   if (demand.strict) {
     return true;
   }
-  const Rank own = demand.component_of[static_cast<std::size_t>(queue_.front().worker)];
+  const Parts& parts = parts_of(demand.window);
+  const Rank own = parts.component_of[static_cast<std::size_t>(queue_.front().worker)];
+  const int own_size = parts.size_of[static_cast<std::size_t>(own)];
+  if (own_size == parts.largest && parts.second < parts.largest) {
+    return false;
+  }
   const Seconds patience = end_of_patience() - now_;
-  bool somebody_comes = false;
-  std::vector<int> size_of(demand.component_of.size(), 0);  // by a component's name
-  for (std::size_t worker = 0; worker < demand.component_of.size(); ++worker) {
-    const Rank component = demand.component_of[worker];
-    ++size_of[static_cast<std::size_t>(component)];
+  for (std::size_t worker = 0; worker < pulse_of_.size(); ++worker) {
     // Who is late by a second is not likely to come sooner than in another.
     const Seconds wait = std::abs(pulse_of_[worker].last + pulse_of_[worker].period - now_);
-    somebody_comes = somebody_comes || (component != own && wait < patience);
+    if (wait < patience && parts.component_of[worker] != own) {
+      return true;
+    }
   }
-  const int own_size = std::exchange(size_of[static_cast<std::size_t>(own)], 0);
-  return somebody_comes && own_size <= std::ranges::max(size_of);
+  return false;
+}
+
+const Controller::Parts& Controller::parts_of(std::int64_t window) {
+  if (parts_.groups == graph_.groups() && parts_.window == window) {
+    return parts_;
+  }
+  parts_ = {.groups = graph_.groups(),
+            .window = window,
+            .component_of = graph_.component_of_each(window),
+            .size_of = std::vector<int>(pulse_of_.size(), 0)};
+  for (const Rank component : parts_.component_of) {
+    ++parts_.size_of[static_cast<std::size_t>(component)];
+  }
+  for (const int size : parts_.size_of) {
+    parts_.second = std::max(parts_.second, std::min(size, parts_.largest));
+    parts_.largest = std::max(parts_.largest, size);
+  }
+  return parts_;
 }
 
 // A quarter of its own period after it came, the first in the queue has waited long enough.
@@ -140,7 +174,7 @@ Seconds Controller::end_of_patience() const {
 
 // Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
 // places when those who wait cannot make up such a group.
-std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) const {
+std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) {
   std::vector<std::size_t> places;
   std::set<Rank> components;
   for (std::size_t i = 0; i < queue_.size() && places.size() < size; ++i) {
@@ -149,7 +183,7 @@ std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& dema
     const bool is_room = size - places.size() > static_cast<std::size_t>(missing);
     const bool is_missing =
         demand.parts > 1 &&
-        components.insert(demand.component_of[static_cast<std::size_t>(queue_[i].worker)]).second;
+        components.insert(graph_.component_of(queue_[i].worker, demand.window)).second;
     if (is_missing || is_room) {
       places.push_back(i);
     }
@@ -171,6 +205,7 @@ Group Controller::group_of(Queue members, std::string_view reason) {
   Group group;
   group.reason = reason;
   for (const Ready& member : members) {
+    waits_[static_cast<std::size_t>(member.worker)] = false;
     group.members.push_back(member.worker);
     group.iterations.push_back(member.iteration);
   }

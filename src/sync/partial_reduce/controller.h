@@ -20,11 +20,14 @@
 // somebody of another one, if that will not take long, and no longer. Once a worker has finished
 // its last iteration, nobody waits for a connection any more: the last group, of all, is near.
 //
-// Cost: one look at every worker per group, some microseconds for a thousand.
+// Cost of a signal: a look at its worker's component. Of a group: the same for those who wait,
+// until enough parts are found, and one look at every worker where it has to be weighed who waits
+// for whom.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -103,14 +106,34 @@ class Controller {
   bool somebody_computes() const;
   // What the filter wants of the next group.
   struct Demand {
-    int parts = 0;                   // components of the sync-graph that it has members of
-    std::vector<Rank> component_of;  // by worker; none when no parts are wanted
-    bool strict = false;             // or else it has to wait
+    int parts = 0;            // components of the sync-graph that it has members of
+    std::int64_t window = 0;  // of so many groups
+    bool strict = false;      // or else it has to wait
+  };
+  // The sync-graph of a window, in parts.
+  struct Parts {
+    std::int64_t groups = -1;  // that there were then
+    std::int64_t window = 0;
+    std::vector<Rank> component_of;  // by worker
+    std::vector<int> size_of;        // by a component's name
+    int largest = 0;                 // size of a component
+    int second = 0;                  // of the largest but one; the same when there are two
+  };
+  // Components of those who wait, from the first in the queue on: who comes is added, and all
+  // begins anew when a group has left.
+  struct Seen {
+    std::int64_t groups = -1;
+    std::int64_t window = 0;
+    std::size_t places = 0;  // in the queue
+    std::set<Rank> components;
   };
   Demand demand_of_filter() const;
-  bool is_worth_waiting(const Demand& demand) const;
+  // Whether those who wait are of as many components as demanded.
+  bool has_parts(const Demand& demand);
+  bool is_worth_waiting(const Demand& demand);
+  const Parts& parts_of(std::int64_t window);
   Seconds end_of_patience() const;
-  std::vector<std::size_t> choose(std::size_t size, const Demand& demand) const;
+  std::vector<std::size_t> choose(std::size_t size, const Demand& demand);
   Queue take(const std::vector<std::size_t>& places);
   Group group_of(Queue members, std::string_view reason);
   void count(const Group& group);
@@ -122,9 +145,12 @@ class Controller {
   std::vector<std::int64_t> iteration_of_;  // by worker, as last heard
   std::int64_t newest_ = 0;                 // of them
   std::vector<Pulse> pulse_of_;             // by worker
+  std::vector<bool> waits_;                 // by worker, in either queue
   Seconds now_ = 0;                         // when a group was last asked for
   Seconds patience_until_ = kForever;
   SyncGraph graph_;
+  Parts parts_;  // as last asked for
+  Seen seen_;
   bool ever_connected_ = false;
   std::int64_t longest_window_ = 0;  // so far, whether it ended connected or not
   GroupStatistics statistics_;

@@ -5,13 +5,19 @@
 
 namespace motley {
 
-SyncGraph::SyncGraph(int workers) : joins_(static_cast<std::size_t>(workers), {0, kNever}) {}
+SyncGraph::SyncGraph(int workers)
+    : joins_(static_cast<std::size_t>(workers), {0, kNever}), found_(joins_.size()) {}
 
 void SyncGraph::add(std::span<const Rank> group) {
+  begin_group();
   for (std::size_t i = 1; i < group.size(); ++i) {
-    join(group[i - 1], group[i], groups_);
+    join(group[i], group[0], groups_);  // not in a row: ways up stay short
   }
   ++groups_;
+  ++question_;
+  while (oldest_group_ < groups_ && joins_of_[static_cast<std::size_t>(oldest_group_)] == 0) {
+    ++oldest_group_;  // no join is ever made for an older group
+  }
 }
 
 // No join is more recent than this one, so of a circle another one goes: the oldest.
@@ -23,9 +29,10 @@ void SyncGraph::join(Rank a, Rank b, std::int64_t group) {
     oldest = of(top).group < of(oldest).group ? top : oldest;
   }
   if (top == a) {
-    of(oldest).group = kNever;
+    count(std::exchange(of(oldest).group, kNever), -1);
   }
   of(a) = {b, group};
+  count(group, 1);
 }
 
 // Turns round every join on the way up.
@@ -42,40 +49,74 @@ void SyncGraph::make_root(Rank worker) {
   }
 }
 
+namespace {
+
+// The places of a binary indexed tree count from 1; one's sum is of so many, itself the last.
+std::size_t span_of(std::size_t place) { return place & (~place + 1); }
+
+}  // namespace
+
+void SyncGraph::begin_group() {
+  joins_of_.push_back(0);
+  const std::size_t place = joins_of_.size();
+  int sum = 0;
+  for (std::size_t part = place - 1; part > place - span_of(place); part -= span_of(part)) {
+    sum += sums_[part - 1];
+  }
+  sums_.push_back(sum);
+}
+
+void SyncGraph::count(std::int64_t group, int change) {
+  count_ += change;
+  joins_of_[static_cast<std::size_t>(group)] += change;
+  for (auto place = static_cast<std::size_t>(group) + 1; place <= sums_.size();
+       place += span_of(place)) {
+    sums_[place - 1] += change;
+  }
+}
+
+std::int64_t SyncGraph::joins_before(std::int64_t group) const {
+  std::int64_t sum = 0;
+  for (auto place = static_cast<std::size_t>(group); place > 0; place -= span_of(place)) {
+    sum += sums_[place - 1];
+  }
+  return sum;
+}
+
 std::optional<std::int64_t> SyncGraph::connected_within() const {
   // One root: all others hang on it.
-  std::int64_t roots = 0;
-  std::int64_t oldest = groups_;
-  for (const Join& join : joins_) {
-    roots += join.group == kNever ? 1 : 0;
-    oldest = join.group != kNever ? std::min(oldest, join.group) : oldest;
-  }
-  return roots == 1 ? std::optional(groups_ - oldest) : std::nullopt;
+  const bool has_one_root = count_ + 1 == std::ssize(joins_);
+  return has_one_root ? std::optional(groups_ - oldest_group_) : std::nullopt;
 }
 
 int SyncGraph::components(std::int64_t window) const {
-  const std::int64_t since = first_of(window);
-  const auto joined =
-      std::ranges::count_if(joins_, [&](const Join& join) { return join.group >= since; });
-  return static_cast<int>(joins_.size()) - static_cast<int>(joined);
+  const std::int64_t joined = count_ - joins_before(first_of(window));
+  return static_cast<int>(std::ssize(joins_) - joined);
 }
 
-std::vector<Rank> SyncGraph::component_of_each(std::int64_t window) const {
-  constexpr Rank kUnknown = -1;
+Rank SyncGraph::component_of(Rank worker, std::int64_t window) {
+  if (std::exchange(asked_window_, window) != window) {
+    ++question_;
+  }
+  const auto found = [&](Rank rank) -> Found& { return found_[static_cast<std::size_t>(rank)]; };
   const std::int64_t since = first_of(window);
-  std::vector<Rank> component(joins_.size(), kUnknown);
-  std::vector<std::size_t> way;  // up to a worker whose component is known, or to the top of one
-  for (std::size_t worker = 0; worker < joins_.size(); ++worker) {
-    std::size_t top = worker;
-    for (; component[top] == kUnknown && joins_[top].group >= since;
-         top = static_cast<std::size_t>(joins_[top].parent)) {
-      way.push_back(top);
-    }
-    const Rank name = component[top] == kUnknown ? static_cast<Rank>(top) : component[top];
-    component[top] = name;
-    for (; !way.empty(); way.pop_back()) {
-      component[way.back()] = name;
-    }
+  Rank top = worker;
+  way_.clear();
+  for (; found(top).question != question_ && of(top).group >= since; top = of(top).parent) {
+    way_.push_back(top);
+  }
+  const Rank name = found(top).question == question_ ? found(top).component : top;
+  found(top) = {name, question_};
+  for (const Rank rank : way_) {
+    found(rank) = {name, question_};
+  }
+  return name;
+}
+
+std::vector<Rank> SyncGraph::component_of_each(std::int64_t window) {
+  std::vector<Rank> component;
+  for (Rank rank = 0; rank < std::ssize(joins_); ++rank) {
+    component.push_back(component_of(rank, window));
   }
   return component;
 }

@@ -12,9 +12,7 @@ class PartialReduce final : public Strategy {
   // The first step is dealt out as every rank can work out for itself; later ones come with the
   // groups.
   explicit PartialReduce(const StrategyContext& context) : context_(context) {
-    const StepSamples first = context.ledger.step_after(0);
-    const Shares& shares = context.allocator.shares(static_cast<std::size_t>(first.count));
-    samples_ = share_of(first, shares, context.node.rank());
+    samples_ = context.allocator.part_of(context.ledger.step_after(0));
   }
 
   std::optional<Work> begin() override {
@@ -77,9 +75,10 @@ class PartialReduce final : public Strategy {
   }
 
   void average(const GroupNews& group) {
+    constexpr Channel kChannel = Channel::kPartialReduce;
     const bool is_of_all = group.members.empty();
-    Collective collective(context_.node, Channel::kPartialReduce,
-                          is_of_all ? all_ranks(context_.node.size()) : group.members);
+    Collective collective = is_of_all ? Collective(context_.node, kChannel, context_.meeting)
+                                      : Collective(context_.node, kChannel, group.members);
     collective.sum(context_.replica.parameters(), group.weight);
     collective.sum(context_.replica.buffers(), group.weight);
     waited_ += collective.waited();

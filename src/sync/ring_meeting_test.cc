@@ -1,0 +1,155 @@
+#include "sync/ring_meeting.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/random.h"
+#include "sim/cluster.h"
+#include "sync/collective.h"
+
+namespace motley {
+namespace {
+
+RingMeeting::Ground ground_of(SimCluster& cluster, const ClusterSpec& spec) {
+  return {.latency = spec.latency,
+          .link_of = [&](Rank rank) -> Link& { return cluster.link(rank); },
+          .deliver = [&](Rank to, Seconds at,
+                         Message message) { cluster.deliver(to, at, std::move(message)); }};
+}
+
+// Some sums of all workers, one after the other.
+struct Story {
+  ClusterSpec spec;
+  std::vector<std::size_t> floats;           // of every sum
+  std::vector<std::vector<Seconds>> pauses;  // before it, by worker
+};
+
+struct Told {
+  std::vector<Seconds> done;    // by sum and worker
+  std::vector<Seconds> waited;  // by worker
+  std::vector<std::uint64_t> bytes;
+  std::uint64_t events = 0;
+};
+
+Told tell(const Story& story, bool meets) {
+  const auto workers = static_cast<std::size_t>(story.spec.workers);
+  Told told{std::vector<Seconds>(workers * story.floats.size()), std::vector<Seconds>(workers)};
+  SimCluster cluster(story.spec);
+  RingMeeting meeting(story.spec.workers, ground_of(cluster, story.spec));
+  for (std::size_t i = 0; i < workers; ++i) {
+    cluster.start(static_cast<Rank>(i), [&, i](Node& node) {
+      Collective collective(node, Channel::kAllReduce, meets ? &meeting : nullptr);
+      for (std::size_t sum = 0; sum < story.floats.size(); ++sum) {
+        node.sleep(story.pauses[sum][i]);
+        collective.sum({nullptr, story.floats[sum]});
+        told.done[sum * workers + i] = node.now();
+      }
+      told.waited[i] = collective.waited();
+    });
+  }
+  cluster.run();
+  for (std::size_t i = 0; i < workers; ++i) {
+    told.bytes.push_back(cluster.bytes_sent(static_cast<Rank>(i)));
+  }
+  told.events = cluster.events();
+  return told;
+}
+
+Story random_story(Random& random) {
+  Story story;
+  const auto workers = 2 + static_cast<std::size_t>(random.below(23));
+  story.spec.workers = static_cast<int>(workers);
+  story.spec.latency = random.below(4) == 0 ? 0 : std::pow(10, -6 + 4 * random.uniform());
+  if (random.below(4) > 0) {
+    for (std::size_t i = 0; i < workers; ++i) {
+      story.spec.bandwidth.push_back(std::pow(10, 7 + 2 * random.uniform()));
+    }
+  }
+  for (int sum = 0; sum < 3; ++sum) {
+    story.floats.push_back(16'385 + static_cast<std::size_t>(random.below(200'000)));
+    const double longest = random.below(3) == 0 ? 0 : std::pow(10, -5 + 4 * random.uniform());
+    auto& pauses = story.pauses.emplace_back();
+    std::generate_n(std::back_inserter(pauses), workers,
+                    [&] { return longest * random.uniform(); });
+  }
+  return story;
+}
+
+bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), 1e-6); }
+
+// Nobody can tell a meeting from the messages: whoever comes when, over any links, and again while
+// others are still in the sum before.
+RC_GTEST_PROP(RingMeeting, IsAsLongAsTheRingMessageByMessage, ()) {
+  Random random(*rc::gen::arbitrary<std::uint32_t>());
+  const Story story = random_story(random);
+  const Told played = tell(story, false);
+  const Told met = tell(story, true);
+  RC_ASSERT(std::ranges::equal(played.done, met.done, same));
+  RC_ASSERT(std::ranges::equal(played.waited, met.waited, same));
+  RC_ASSERT(played.bytes == met.bytes);
+  RC_ASSERT(met.events < played.events);
+}
+
+// A meeting is an event a worker.
+TEST(RingMeeting, TakesOneEventAWorker) {
+  Story story;
+  story.spec.workers = 300;
+  story.floats = {20'000, 20'000};
+  story.pauses.assign(2, std::vector<Seconds>(300, 0.5));
+  EXPECT_EQ(tell(story, true).events, 2 * (300U + 300U));  // sleeps, and sums
+}
+
+TEST(RingMeeting, SmallBlocksAreSentAsEver) {
+  Story story;
+  story.spec.workers = 16;
+  story.floats = {100};
+  story.pauses.assign(1, std::vector<Seconds>(16, 0.0));
+  EXPECT_EQ(tell(story, true).events, tell(story, false).events);
+}
+
+// With fewer floats than members some have no chunk to pass on, and no message for it.
+TEST(RingTimes, EmptyChunksAreNotSent) {
+  std::vector<RingMember> members(5);
+  members[2].at = 7;
+  pass_round_ring(members, 3, 0.25);
+  std::uint64_t bytes = 0;
+  for (const RingMember& member : members) {
+    bytes += member.link.bytes_sent;
+    EXPECT_GE(member.at, 7);
+    EXPECT_LE(member.at, 7 + 8 * 0.25);
+  }
+  EXPECT_EQ(bytes, 3 * 8 * (sizeof(float) + kFrameBytes));
+}
+
+TEST(RingMeeting, EndsWithTheRunAndWithALostWorker) {
+  for (const bool fails : {true, false}) {
+    ClusterSpec spec;
+    spec.workers = 5;
+    SimCluster cluster(spec);
+    RingMeeting meeting(5, ground_of(cluster, spec));
+    int sums = 0;
+    for (Rank rank = 0; rank < 5; ++rank) {
+      cluster.start(rank, [&](Node& node) {
+        Collective collective(node, Channel::kAllReduce, &meeting);
+        for (;;) {
+          node.sleep(0.01);
+          collective.sum({nullptr, 1'000'000});
+          ++sums;
+        }
+      });
+    }
+    if (fails) {
+      cluster.fail(3, 0.5, "gone");
+    } else {
+      cluster.poll([&] { return sums > 100; });
+    }
+    EXPECT_THROW(cluster.run(), Interrupted) << fails;
+    EXPECT_GT(sums, 50);
+  }
+}
+
+}  // namespace
+}  // namespace motley

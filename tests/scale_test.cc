@@ -1,0 +1,42 @@
+// Thousands of workers: what a simulation has to do for one of them does not grow with the others.
+// Events are counted, not seconds.
+#include <gtest/gtest.h>
+
+#include "sync/ring_meeting.h"
+#include "tests/simulated_job.h"
+
+namespace motley {
+namespace {
+
+constexpr std::int64_t kSteps = 5;
+
+// Events of one worker in one step.
+double events_per_step(const std::string& sync, int workers) {
+  Job job = simulated_job(sync, alike(workers), workers, kSteps);
+  job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
+  job.strategy.hop.graph = "ring_based";
+  job.strategy.partial_reduce.group = 8;
+  job.strategy.ps.servers = 16;
+  const RunOutcome outcome = simulate_phantom(job);
+  EXPECT_EQ(outcome.samples, kSteps * workers) << sync;
+  return static_cast<double>(*outcome.simulated_events) / static_cast<double>(kSteps * workers);
+}
+
+TEST(Scale, EventsOfAWorkerDoNotGrowWithTheOthers) {
+  for (const char* sync : {"hop", "partial_reduce", "all_reduce", "ps_ssp"}) {
+    const double among_few = events_per_step(sync, 128);
+    const double among_many = events_per_step(sync, 1024);
+    EXPECT_LT(among_many, 1.1 * among_few) << sync;
+    EXPECT_LT(among_many, 100) << sync;
+  }
+}
+
+// A ring of n workers is 2(n-1) messages for each, of two events.
+TEST(Scale, UpTo64WorkersTheRingIsPlayedMessageByMessage) {
+  constexpr int kMost = RingMeeting::kMostByMessage;
+  EXPECT_GT(events_per_step("all_reduce", kMost), 4 * (kMost - 1));
+  EXPECT_LT(events_per_step("all_reduce", kMost + 1), 4);
+}
+
+}  // namespace
+}  // namespace motley
