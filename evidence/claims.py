@@ -14,7 +14,7 @@ class Claim:
     what: str
     published: str
     measure: Callable[[dict], Optional[float]]
-    unit: str  # "x" | "%" | "s" | "points"
+    unit: str  # "x" | "%" | "s" | "points" | "GB"
     least: Optional[float] = None
     most: Optional[float] = None
 

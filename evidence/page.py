@@ -5,6 +5,8 @@ import statistics
 def number(value, unit):
     if value is None:
         return "not reached"
+    if unit == "GB":
+        return f"{value / 1e9:.2f} GB"
     text = {"x": "{:.2f}x", "%": "{:.1f} %", "s": "{:.3f} s", "points": "{:+.2f} points"}[unit]
     return text.format(value)
 
