@@ -113,8 +113,10 @@ class Fidelity : public testing::Test {
         << trial.name << ": this machine was too busy to hold the pace, so nothing was measured;"
         << " real / simulated seconds:" << trial.seen;
     EXPECT_TRUE(trial.agrees || !trial.has_evidence)
-        << trial.name << ": simulated " << trial.simulated << " s; real / simulated seconds should"
-        << " be 1 within " << tolerance << ", but were:" << trial.seen;
+        << fmt::format(
+               "{}: simulated {:.3f} s; real / simulated seconds should be 1 within {}, but were:",
+               trial.name, trial.simulated, tolerance)
+        << trial.seen;
   }
 
   ScratchDir scratch_;
