@@ -13,6 +13,7 @@
 
 #include "allocate/allocation.h"
 #include "job/choices.h"
+#include "job/parse.h"
 #include "job/print.h"
 #include "sync/registry.h"
 
@@ -146,6 +147,25 @@ TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
   EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys()), std::string::npos)
       << "docs/job-file.md should contain:\n"
       << describe_keys();
+}
+
+// Also those that only a person or scripts/reproduce runs.
+TEST(Tidy, JobFilesCanBeRun) {
+  int variants = 0;
+  for (const char* folder : {"examples", "scenarios"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      if (entry.path().extension() != ".toml") {
+        continue;
+      }
+      const std::string name = entry.path().string();
+      const bool compares = read(entry.path()).find("[[variant]]") != std::string::npos;
+      const auto jobs = parse_variants(read(entry.path()), name, {}, Mode::kSimulate);
+      EXPECT_EQ(jobs.has_value(), compares) << jobs.error().message;
+      EXPECT_TRUE(parse_job(read(entry.path()), name, {}, Mode::kConfig));
+      variants += jobs ? static_cast<int>(jobs->jobs.size()) : 0;
+    }
+  }
+  EXPECT_GT(variants, 100);
 }
 
 TEST(Tidy, TheArchitecturePageNamesEveryFolder) {

@@ -103,6 +103,13 @@ std::string in_words(const ComparedRun& run) {
   return words;
 }
 
+// A real run takes its time: its steps are shown, and not the summary that it prints as well.
+void show_progress(const std::string& name, const std::string& line) {
+  if (line.starts_with("step ")) {
+    fmt::print(stderr, "{}: {}\n", name, line);
+  }
+}
+
 void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const CompareFlags& flags) {
   std::size_t ended = 0;
   while (const auto result = runs.next()) {
@@ -144,6 +151,9 @@ int compare_command(const CompareFlags& flags) {
   const int at_a_time = flags.simulate ? flags.jobs.value_or(cores_here()) : 1;
   try {
     VariantRuns runs(runs_of(*variants, *dir, flags), at_a_time);
+    if (!flags.run.quiet && !flags.simulate) {
+      runs.follow(show_progress);
+    }
     run_all(runs, results, *dir, flags);
   } catch (const std::exception& failure) {
     spdlog::error("the comparison failed: {}", failure.what());

@@ -68,6 +68,7 @@ std::optional<VariantResult> VariantRuns::next() {
   while (true) {
     hand_signals_on();
     start_some();
+    tell_what_is_new();
     if (const auto exit = children_.poll()) {
       ++ended_;
       return result_of(*exit);
@@ -95,6 +96,17 @@ void VariantRuns::hand_signals_on() {
   const int wanted = signalled_twice() ? 2 : first_signal() ? 1 : 0;
   for (; signals_handed_on_ < wanted; ++signals_handed_on_) {
     children_.signal_all(exit_code_of(*first_signal()) - 128);
+  }
+}
+
+void VariantRuns::tell_what_is_new() {
+  for (std::size_t i = 0; listener_ && i < started_; ++i) {
+    std::ifstream log(runs_[i].directory / kLog);
+    log.seekg(heard_[i]);
+    // A line that is not whole yet is left for the next time.
+    for (std::string line; std::getline(log, line) && !log.eof(); heard_[i] = log.tellg()) {
+      listener_(runs_[i].name, line);
+    }
   }
 }
 

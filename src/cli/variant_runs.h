@@ -9,6 +9,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <ios>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -36,6 +38,10 @@ class VariantRuns {
   VariantRuns(std::vector<VariantRun> runs, int at_a_time)
       : runs_(std::move(runs)), at_a_time_(static_cast<std::size_t>(at_a_time)) {}
 
+  // From now on, what the runs print goes there too, line by line, while next() waits.
+  using Listener = std::function<void(const std::string& name, const std::string& line)>;
+  void follow(Listener listener) { listener_ = std::move(listener); }
+
   // Waits for a run to end; nullopt when all that were started have. Throws std::system_error when
   // one cannot be started.
   std::optional<VariantResult> next();
@@ -43,6 +49,7 @@ class VariantRuns {
  private:
   void start_some();
   void hand_signals_on();
+  void tell_what_is_new();
   VariantResult result_of(const ChildExit& exit) const;
 
   const std::vector<VariantRun> runs_;
@@ -51,6 +58,8 @@ class VariantRuns {
   std::size_t started_ = 0;
   std::size_t ended_ = 0;
   int signals_handed_on_ = 0;
+  Listener listener_;
+  std::vector<std::streamoff> heard_ = std::vector<std::streamoff>(runs_.size());  // of their logs
 };
 
 }  // namespace motley

@@ -101,6 +101,25 @@ std::optional<double> wait_share(const Json& summary) {
   return all > 0 ? std::optional(waited / all) : std::nullopt;
 }
 
+double pace_missed(const Json& summary) {
+  double most = 0;
+  for (const Json& worker : summary.value("per_worker", Json::array())) {
+    most = std::max(most, number(worker, "pace_missed").value_or(0));
+  }
+  return most;
+}
+
+// What stands behind a row: what went wrong, or why its times are not to be trusted.
+std::string remark(const ComparedRun& run) {
+  constexpr double kWorthSaying = 0.02;
+  if (run.trouble) {
+    return *run.trouble;
+  }
+  return run.pace_missed > kWorthSaying
+             ? fmt::format("pace missed in {:.0f} % of steps", 100 * run.pace_missed)
+             : "";
+}
+
 // Larger is faster.
 std::optional<double> speed_of(const ComparedRun& run, bool by_target) {
   if (run.trouble) {
@@ -138,6 +157,7 @@ ComparedRun compared_run(const Json& summary) {
   run.accuracy = number(summary, "final_accuracy");
   run.bytes = number(summary, "bytes_sent");
   run.wait_share = wait_share(summary);
+  run.pace_missed = pace_missed(summary);
   if (const std::string stopped = summary.value("stopped", "target"); stopped != "target") {
     run.trouble = "stopped by " + stopped;
   }
@@ -172,8 +192,7 @@ std::string Comparison::table() const {
   }
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const bool troubled = i > 0 && runs_[i - 1].trouble;
-    std::string line = lines[i] + (troubled ? "  " + *runs_[i - 1].trouble : "");
+    std::string line = lines[i] + "  " + (i > 0 ? remark(runs_[i - 1]) : "");
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }

@@ -23,6 +23,7 @@ struct ComparedRun {
   std::optional<double> accuracy;
   std::optional<double> bytes;         // sent by the workers
   std::optional<double> wait_share;    // part of the workers' time
+  double pace_missed = 0;              // part of the steps of the worker that missed most
   std::optional<double> speedup;       // over the first run that counts
   std::optional<std::string> trouble;  // why it does not count: failed, stopped, not run
 };

@@ -95,6 +95,13 @@ TEST(Comparison, WhatWentWrongIsInItsRowAndIsNeverTheBest) {
   EXPECT_EQ(table.find("1000*"), std::string::npos) << table;
 }
 
+TEST(Comparison, SaysWhenTheMachineWasTooSmall) {
+  ComparedRun late = run("late", 10, 200);
+  late.pace_missed = 0.25;
+  const std::string table = Comparison({late}).table();
+  EXPECT_NE(table.find("  pace missed in 25 % of steps\n"), std::string::npos) << table;
+}
+
 TEST(Comparison, OfRunsThatAllFailedNamesNoBest) {
   ComparedRun failed;
   failed.name = "x";
