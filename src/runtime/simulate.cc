@@ -21,7 +21,7 @@ class Simulation {
         ledger_options_(ledger_options(job, task.training_samples())),
         cluster_(job.cluster, job.servers()) {
     if (job.cluster.workers > RingMeeting::kMostByMessage) {
-      meeting_.emplace(job.cluster.workers, ground());
+      meeting_ = std::make_unique<RingMeeting>(job.cluster.workers, ground());
     }
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
@@ -57,8 +57,7 @@ class Simulation {
 
     void train_on(Node& node) {
       result = train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
-                            [this] { return sim.stopped_.has_value(); },
-                            sim.meeting_ ? &*sim.meeting_ : nullptr});
+                            [this] { return sim.stopped_.has_value(); }, sim.meeting_.get()});
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
@@ -146,7 +145,7 @@ class Simulation {
   SnapshotMerger merger_;
   const LedgerOptions ledger_options_;
   SimCluster cluster_;
-  std::optional<RingMeeting> meeting_;
+  std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
   ServiceResult service_;
   std::optional<std::string> stopped_;

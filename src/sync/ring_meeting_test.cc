@@ -36,7 +36,9 @@ struct Told {
 
 Told tell(const Story& story, bool meets) {
   const auto workers = static_cast<std::size_t>(story.spec.workers);
-  Told told{std::vector<Seconds>(workers * story.floats.size()), std::vector<Seconds>(workers)};
+  Told told;
+  told.done.resize(workers * story.floats.size());
+  told.waited.resize(workers);
   SimCluster cluster(story.spec);
   RingMeeting meeting(story.spec.workers, ground_of(cluster, story.spec));
   for (std::size_t i = 0; i < workers; ++i) {
