@@ -56,15 +56,16 @@ function(motley_library name)
 endfunction()
 
 # How tests are compiled. Optimising the templates of the test frameworks takes longer than it saves,
-# but where ThreadSanitizer watches every access. AddressSanitizer watches the libraries, which is what is
-# under test; watching the test frameworks' templates as well would make tests take half as long again
-# to compile. (ThreadSanitizer must see all.)
+# but where ThreadSanitizer watches every access. AddressSanitizer watches the libraries, which are
+# under test; watching the templates of the frameworks as well makes tests take half as long again to
+# compile. What is in headers is watched in the tests that are WATCHED themselves.
 function(motley_compiles_tests target)
+  cmake_parse_arguments(ARG "WATCHED" "" "" ${ARGN})
   target_link_libraries(${target} PRIVATE GTest::gtest rapidcheck)
   if(NOT MOTLEY_SANITIZE STREQUAL "thread")
     target_compile_options(${target} PRIVATE -O0)
   endif()
-  if(MOTLEY_SANITIZE STREQUAL "address")
+  if(MOTLEY_SANITIZE STREQUAL "address" AND NOT ARG_WATCHED)
     target_compile_options(${target} PRIVATE -fno-sanitize=address)
   endif()
   motley_precompiled_with_ccache(${target})
@@ -74,9 +75,9 @@ endfunction()
 motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
 motley_compiles_tests(motley_test_headers)
 
-# TORCH: as for a library.
+# TORCH: as for a library. WATCHED: much of what it tests is in headers.
 function(motley_test name)
-  cmake_parse_arguments(ARG "SERIAL;TORCH" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
     return()
   endif()
@@ -87,8 +88,12 @@ function(motley_test name)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/..."
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
-  motley_compiles_tests(${name}_test)
-  if(NOT ARG_TORCH)
+  if(ARG_WATCHED)
+    motley_compiles_tests(${name}_test WATCHED)
+  else()
+    motley_compiles_tests(${name}_test)
+  endif()
+  if(NOT ARG_TORCH AND NOT (ARG_WATCHED AND MOTLEY_SANITIZE STREQUAL "address"))
     target_precompile_headers(${name}_test REUSE_FROM motley_test_headers)
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60

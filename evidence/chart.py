@@ -15,9 +15,8 @@ def points_of(run_directory):
 
 def draw(runs, least=None):
     """The picture of {label: points}; what is below the accuracy `least` is left out."""
-    runs = {
-        label: [p for p in points if least is None or p[1] >= least] for label, points in runs.items()
-    }
+    if least is not None and any(accuracy >= least for p in runs.values() for _, accuracy in p):
+        runs = {label: [p for p in points if p[1] >= least] for label, points in runs.items()}
     last = max(seconds for points in runs.values() for seconds, _ in points)
     values = [accuracy for points in runs.values() for _, accuracy in points]
     low, high = min(values) - 0.01, max(values) + 0.01

@@ -93,14 +93,10 @@ def slowest_per_sample(than, besides):
 
 
 def best_to_target(than):
+    """How many times as long as the first of all runs `than` takes to the target."""
+
     def measure(runs):
-        return sooner_best(runs, than)[1]
+        reached = [run.time_to_target for run in runs.values() if run.time_to_target is not None]
+        return ratio(runs[than].time_to_target, min(reached, default=None))
 
     return measure
-
-
-def sooner_best(runs, than):
-    """Which run reaches the target first, and how much sooner than `than`."""
-    reached = {n: r.time_to_target for n, r in runs.items() if r.time_to_target is not None}
-    best = min(reached, key=reached.get)
-    return best, ratio(runs[than].time_to_target, reached[best])

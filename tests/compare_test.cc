@@ -1,4 +1,5 @@
 // `motley compare` as a user runs it: the table, compare.json, what is left when things go wrong.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -114,17 +115,21 @@ TEST(Compare, JsonIsAllThatIsPrinted) {
   EXPECT_EQ(done.err, "");
 }
 
-// The first ends at once, the second would take hours.
-TEST(Compare, CtrlCKeepsWhatIsFinished) {
+// The first ones end at once, one would take hours. Workers with a common step must agree to stop,
+// the others are dealt no more samples.
+class Interrupted : public testing::TestWithParam<const char*> {};
+
+TEST_P(Interrupted, CompareKeepsWhatIsFinished) {
   const ScratchDir scratch;
-  scratch.write("job.toml", std::string(kPhantoms) + R"(
+  scratch.write("job.toml", fmt::format(R"({}
 [[variant]]
 name = "endless"
-strategy.sync = "partial_reduce"
+strategy.sync = "{}"
 train.steps = 1_000_000_000
 [[variant]]
 name = "never_begun"
-)");
+)",
+                                        kPhantoms, GetParam()));
   Process compare(command(scratch, {"--jobs", "1"}));
   ASSERT_TRUE(eventually([&] {
     const auto children = children_of(compare.pid());
@@ -136,8 +141,66 @@ name = "never_begun"
   EXPECT_EQ(compare.wait().code, 130);
   const Json list = result_of(scratch);
   EXPECT_TRUE(list[0].contains("samples_per_second"));
+  EXPECT_EQ(list[3]["stopped"], "SIGINT");
+  EXPECT_GT(list[3]["samples"], 0);
   EXPECT_EQ(list[4]["error"], "not run");
   EXPECT_TRUE(std::ranges::none_of(children, is_running));
+}
+
+INSTANTIATE_TEST_SUITE_P(Compare, Interrupted,
+                         testing::Values("all_reduce", "local_sgd", "ps_bsp", "partial_reduce"));
+
+// A run that does not listen cannot be outwaited by signals that melt into one.
+TEST(Compare, ManySignalsEndIt) {
+  const ScratchDir scratch;
+  scratch.write("job.toml", std::string(kPhantoms) + "train.steps = 1_000_000_000\n");
+  Process compare(command(scratch));
+  ASSERT_TRUE(eventually([&] { return !children_of(compare.pid()).empty(); }));
+  const auto children = children_of(compare.pid());
+  for (int i = 0; i < 5; ++i) {
+    compare.signal(SIGTERM);
+  }
+  EXPECT_EQ(compare.wait().code, 128 + SIGTERM);
+  EXPECT_TRUE(std::ranges::none_of(children, is_running));
+}
+
+TEST(Compare, ARunThatIsKilledIsReportedInItsRow) {
+  const ScratchDir scratch;
+  scratch.write("job.toml", std::string(kPhantoms) + "train.steps = 1_000_000_000\n");
+  Process compare(command(scratch, {"--jobs", "3"}));
+  ASSERT_TRUE(eventually(
+      [&] { return std::filesystem::exists(scratch.path() + "/out/partial/job.toml"); }));
+  std::vector<pid_t> endless;
+  ASSERT_TRUE(eventually([&] {
+    endless = children_of(compare.pid());
+    return endless.size() == 1;  // the other two have ended
+  }));
+  kill(endless[0], SIGKILL);
+  EXPECT_EQ(compare.wait().code, 1);
+  EXPECT_EQ(result_of(scratch)[2]["error"], "was killed by signal 9 (Killed)");
+}
+
+// What all runs read is what compare has read.
+TEST(Compare, TheJobMayComeThroughAPipe) {
+  const ScratchDir scratch;
+  const std::string job = scratch.write("job.toml", kPhantoms);
+  const Finished done =
+      run({"/bin/sh", "-c",
+           fmt::format("cat {} | {} compare /dev/stdin --simulate --quiet --out {}", job, kProgram,
+                       scratch.path() + "/out")});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_EQ(read_file(scratch.path() + "/out/job.toml"), kPhantoms);
+}
+
+TEST(Compare, ClosedFilesOfItsOwnAreNotTheRuns) {
+  const ScratchDir scratch;
+  scratch.write("job.toml", kOneFails);
+  const Finished done =
+      run({"/bin/sh", "-c",
+           fmt::format("{} compare {}/job.toml --simulate --quiet --out {}/out <&- 2>&-", kProgram,
+                       scratch.path(), scratch.path())});
+  EXPECT_EQ(done.code, 1);
+  EXPECT_EQ(result_of(scratch)[0]["error"], "/nowhere/at/all: no such folder");
 }
 
 TEST(Compare, RealRunsAreComparedToo) {

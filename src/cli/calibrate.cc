@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -46,21 +49,58 @@ Result<std::int64_t> parameters_of(const Job& job) {
 
 // What is calibrated for: a job and the size of its model.
 struct Purpose {
+  std::string text;  // of its file
   Job job;
   std::int64_t parameters = kUsualParameters;
 };
 
+// What is measured is one bandwidth for all, in the job's own [cluster].
+Status check_writing(const CalibrateFlags& flags, const Job& job) {
+  if (!flags.write) {
+    return {};
+  }
+  if (!std::filesystem::is_regular_file(flags.job.path)) {
+    return fail("--write: {} is no file to write into", flags.job.path);
+  }
+  if (flags.job.variant) {
+    return fail("--write is for the job, not for --variant: what a variant sets would still win");
+  }
+  if (std::ranges::adjacent_find(job.cluster.bandwidth, std::ranges::not_equal_to{}) !=
+      job.cluster.bandwidth.end()) {
+    return fail("--write: {} has a bandwidth for each worker, and one for all is measured",
+                flags.job.path);
+  }
+  return {};
+}
+
+Status check_workers(int workers) {
+  constexpr int kMost = 64;  // each is a process here
+  if (workers < 2) {
+    return fail("one worker has no links: cluster.workers should be 2 or more");
+  }
+  if (workers > kMost) {
+    return fail("{} workers would be {} processes here; --set cluster.workers={} or fewer", workers,
+                workers, kMost);
+  }
+  return {};
+}
+
 Result<Purpose> purpose_of(const CalibrateFlags& flags) {
   const bool has_job = !flags.job.path.empty();
-  auto job = has_job ? load_job(flags.job, Mode::kConfig)
-                     : parse_job(kUsualJob, "the usual job", flags.job.overrides, Mode::kConfig);
+  const auto text = has_job ? read_job_file(flags.job.path) : Result<std::string>(kUsualJob);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  auto job = parse_text(*text, flags.job, Mode::kConfig);
   if (!job) {
     return tl::unexpected(job.error());
   }
-  if (job->cluster.workers < 2) {
-    return fail("one worker has no links: cluster.workers should be 2 or more");
+  Status status = check_workers(job->cluster.workers);
+  status = status ? check_writing(flags, *job) : status;
+  if (!status) {
+    return tl::unexpected(status.error());
   }
-  Purpose purpose{std::move(*job)};
+  Purpose purpose{*text, std::move(*job)};
   if (has_job) {
     const auto parameters = parameters_of(purpose.job);
     if (!parameters) {
@@ -81,10 +121,9 @@ std::vector<Setting> settings_of(const Links& links, const Job& job) {
   return settings;
 }
 
-Status write_into(const std::string& path, const std::vector<Setting>& settings) {
-  const auto edited = read_job_file(path).and_then([&](const std::string& text) {
-    return with_settings(text, path, "cluster", settings);
-  });
+Status write_into(const std::string& path, const std::string& text,
+                  const std::vector<Setting>& settings) {
+  const auto edited = with_settings(text, path, "cluster", settings);
   return edited ? replace_file(path, *edited) : Status(tl::unexpected(edited.error()));
 }
 
@@ -124,7 +163,7 @@ int calibrate_command(const CalibrateFlags& flags) {
     }
     const auto settings = settings_of(found->links, purpose->job);
     if (flags.write) {
-      if (const Status status = write_into(flags.job.path, settings); !status) {
+      if (const Status status = write_into(flags.job.path, purpose->text, settings); !status) {
         return refuse(status.error().message);
       }
     }

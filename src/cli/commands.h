@@ -8,6 +8,7 @@
 
 #include "base/ids.h"
 #include "job/parse.h"
+#include "record/run_dir.h"
 
 namespace motley {
 
@@ -24,7 +25,8 @@ struct JobFlags {
   std::optional<std::string> variant;  // instead of the job itself
 };
 
-// The job that the flags name.
+// The job in the text of the file that the flags name; and the same, with the file to be read.
+Result<Job> parse_text(const std::string& text, const JobFlags& flags, Mode mode);
 Result<Job> load_job(const JobFlags& flags, Mode mode);
 
 struct RunFlags {
@@ -50,6 +52,9 @@ struct WorkerFlags {
   std::string join;  // HOST:PORT of the coordinator
   Rank rank = 0;
 };
+
+// Throws RunFailed (runtime/run.h).
+void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents);
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);

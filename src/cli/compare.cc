@@ -6,13 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/variant_runs.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
 #include "runtime/cpu_quota.h"
-#include "runtime/run.h"
 
 namespace motley {
 namespace {
@@ -20,15 +18,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kResult = "compare.json";
+constexpr std::string_view kJob = "job.toml";  // as it was given: what all runs read
 
 std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
                                 const CompareFlags& flags) {
   std::vector<VariantRun> runs;
   for (const Job& job : variants.jobs) {
     const auto directory = dir.path() / job.name;
-    std::vector<std::string> command{"/proc/self/exe",   flags.simulate ? "simulate" : "train",
-                                     flags.run.job.path, "--variant",
-                                     job.name,           "--out",
+    std::vector<std::string> command{"/proc/self/exe",  flags.simulate ? "simulate" : "train",
+                                     dir.path() / kJob, "--variant",
+                                     job.name,          "--out",
                                      directory};
     for (const std::string& change : flags.run.job.overrides) {
       command.insert(command.end(), {"--set", change});
@@ -103,10 +102,13 @@ std::string in_words(const ComparedRun& run) {
   return words;
 }
 
+// Nobody may be there to read it: that is no reason to fail.
+void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
 // A real run takes its time: its steps are shown, and not the summary that it prints as well.
 void show_progress(const std::string& name, const std::string& line) {
   if (line.starts_with("step ")) {
-    fmt::print(stderr, "{}: {}\n", name, line);
+    say(fmt::format("{}: {}\n", name, line));
   }
 }
 
@@ -114,13 +116,10 @@ void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const Compa
   std::size_t ended = 0;
   while (const auto result = runs.next()) {
     results.add(*result);
-    if (Status status = dir.write(kResult, results.json().dump(2) + "\n"); !status) {
-      throw RunFailed(status.error().message);
-    }
+    write_or_throw(dir, kResult, results.json().dump(2) + "\n");
     if (!flags.run.quiet) {
       const ComparedRun run = results.compared(result->index);
-      fmt::print(stderr, "[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name,
-                 in_words(run));
+      say(fmt::format("[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name, in_words(run)));
     }
   }
 }
@@ -138,9 +137,10 @@ int compare_command(const CompareFlags& flags) {
   if (!variants) {
     return refuse(variants.error().message);
   }
-  if (std::ranges::find(variants->jobs, kResult, &Job::name) != variants->jobs.end()) {
-    return refuse(
-        fmt::format("{}: no variant may be named {}: the result is", flags.run.job.path, kResult));
+  if (const auto taken = std::ranges::find_if(variants->jobs, RunDir::is_result, &Job::name);
+      taken != variants->jobs.end()) {
+    return refuse(fmt::format("{}: no variant may be named {}: a result is", flags.run.job.path,
+                              taken->name));
   }
   const auto dir = RunDir::create(flags.run.out, variants->name);
   if (!dir) {
@@ -150,6 +150,7 @@ int compare_command(const CompareFlags& flags) {
   // Real runs share the machine with nobody: their times are what is compared.
   const int at_a_time = flags.simulate ? flags.jobs.value_or(cores_here()) : 1;
   try {
+    write_or_throw(*dir, kJob, *text);
     VariantRuns runs(runs_of(*variants, *dir, flags), at_a_time);
     if (!flags.run.quiet && !flags.simulate) {
       runs.follow(show_progress);

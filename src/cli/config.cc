@@ -10,13 +10,15 @@ int refuse(const std::string& message) {
   return kBadInput;
 }
 
+Result<Job> parse_text(const std::string& text, const JobFlags& flags, Mode mode) {
+  return flags.variant ? parse_variant(text, flags.path, flags.overrides, mode, *flags.variant)
+                       : parse_job(text, flags.path, flags.overrides, mode);
+}
+
 Result<Job> load_job(const JobFlags& flags, Mode mode) {
-  const auto text = read_job_file(flags.path);
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  return flags.variant ? parse_variant(*text, flags.path, flags.overrides, mode, *flags.variant)
-                       : parse_job(*text, flags.path, flags.overrides, mode);
+  return read_job_file(flags.path).and_then([&](const std::string& text) {
+    return parse_text(text, flags, mode);
+  });
 }
 
 int config_command(const JobFlags& flags) {

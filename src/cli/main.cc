@@ -26,7 +26,8 @@ void add_variant_flag(CLI::App* command, JobFlags& flags) {
 void add_run_flags(CLI::App* command, RunFlags& flags) {
   add_job_flags(command, flags.job)->required();
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
-  command->add_flag("--json", flags.json, "print summary.json on stdout, and nothing else there");
+  command->add_flag("--json", flags.json,
+                    "print the result as JSON on stdout, and nothing else there");
   command->add_flag("--quiet", flags.quiet, "no progress");
 }
 
@@ -57,7 +58,7 @@ int run(int argc, char** argv) {
   compare_app->add_flag("--simulate", compare.simulate, "on a virtual clock, several at a time");
   compare_app
       ->add_option("--jobs", compare.jobs, "simulations at a time (default: as many as cores)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1024));
   auto* config_app =
       app.add_subcommand("config", "print the resolved job, every default filled in");
   add_job_flags(config_app, config)->required();

@@ -24,12 +24,6 @@
 namespace motley {
 namespace {
 
-void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {
-  if (Status status = dir.write(file, contents); !status) {
-    throw RunFailed(status.error().message);
-  }
-}
-
 // Keeps what the run reports: on the screen and in metrics.jsonl, as it comes.
 class Monitor final : public RunMonitor {
  public:
@@ -137,6 +131,12 @@ Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const
 }
 
 }  // namespace
+
+void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {
+  if (Status status = dir.write(file, contents); !status) {
+    throw RunFailed(status.error().message);
+  }
+}
 
 int run_command(const RunFlags& flags, Mode mode) {
   catch_signals();

@@ -10,8 +10,9 @@ namespace motley {
 void catch_signals();
 // "SIGINT" or "SIGTERM": the first one that came.
 std::optional<std::string> first_signal();
-// True when a second one came.
-bool signalled_twice();
+// How many came.
+int signals_caught();
+inline bool signalled_twice() { return signals_caught() > 1; }
 // What a shell expects of a process that ended by that signal: 128 plus its number.
 int exit_code_of(const std::string& signal);
 

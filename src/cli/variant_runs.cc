@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -26,8 +27,7 @@ constexpr std::string_view kLog = "log.txt";
 // The file that a run writes to, for as long as it takes to start it.
 class LogFile {
  public:
-  explicit LogFile(const fs::path& path)
-      : file_(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  explicit LogFile(const fs::path& path) : file_(open_at(path)) {
     if (file_ < 0) {
       throw std::system_error(errno, std::generic_category(), path.string());
     }
@@ -38,6 +38,17 @@ class LogFile {
   int file() const { return file_; }
 
  private:
+  // Never one of the three that every process has: those are given to the run.
+  static int open_at(const fs::path& path) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file < 0 || file > STDERR_FILENO) {
+      return file;
+    }
+    const int higher = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(file);
+    return higher;
+  }
+
   const int file_;
 };
 
@@ -68,8 +79,9 @@ std::optional<VariantResult> VariantRuns::next() {
   while (true) {
     hand_signals_on();
     start_some();
+    const auto exit = children_.poll();
     tell_what_is_new();
-    if (const auto exit = children_.poll()) {
+    if (exit) {
       ++ended_;
       return result_of(*exit);
     }
@@ -93,14 +105,20 @@ void VariantRuns::start_some() {
 
 // The runs have process groups of their own: what is typed at the terminal does not reach them.
 void VariantRuns::hand_signals_on() {
-  const int wanted = signalled_twice() ? 2 : first_signal() ? 1 : 0;
-  for (; signals_handed_on_ < wanted; ++signals_handed_on_) {
-    children_.signal_all(exit_code_of(*first_signal()) - 128);
+  if (signals_handed_on_ >= signals_caught()) {
+    return;
   }
+  // One at a time: two that are pending at once are one to the kernel. A run stops in order at the
+  // first, at once at the second.
+  constexpr int kPolite = 2;
+  ++signals_handed_on_;
+  children_.signal_all(signals_handed_on_ > kPolite ? SIGKILL
+                                                    : exit_code_of(*first_signal()) - 128);
 }
 
 void VariantRuns::tell_what_is_new() {
-  for (std::size_t i = 0; listener_ && i < started_; ++i) {
+  const std::size_t first = started_ - std::min(started_, at_a_time_);
+  for (std::size_t i = first; listener_ && i < started_; ++i) {
     std::ifstream log(runs_[i].directory / kLog);
     log.seekg(heard_[i]);
     // A line that is not whole yet is left for the next time.
@@ -118,11 +136,13 @@ VariantResult VariantRuns::result_of(const ChildExit& exit) const {
   const bool stopped = signals_handed_on_ > 0 && code != kDone;
   result.bad_input = code == kBadInput;
   result.summary = text_of(directory / "summary.json");
-  if (WIFSIGNALED(exit.status)) {
+  if (stopped && !result.summary) {
+    result.trouble = "stopped";
+  } else if (WIFSIGNALED(exit.status)) {
     result.trouble = describe_status(exit.status);
-  } else if (code != kDone && !(stopped && result.summary)) {
+  } else if (code != kDone && !stopped) {
     const std::string words = last_words(directory / kLog);
-    result.trouble = stopped ? "stopped" : words.empty() ? describe_status(exit.status) : words;
+    result.trouble = words.empty() ? describe_status(exit.status) : words;
   }
   if (!result.trouble.empty()) {
     result.summary.reset();

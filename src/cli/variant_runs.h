@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <ios>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

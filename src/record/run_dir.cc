@@ -1,5 +1,7 @@
 #include "record/run_dir.h"
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 
 #include "record/whole_file.h"
@@ -74,6 +76,10 @@ Result<RunDir> RunDir::create(const std::optional<std::string>& out, std::string
     return tl::unexpected(status.error());
   }
   return RunDir(*out);
+}
+
+bool RunDir::is_result(std::string_view name) {
+  return std::ranges::find(kResults, name) != std::end(kResults);
 }
 
 Status RunDir::write(std::string_view file, std::string_view contents) const {

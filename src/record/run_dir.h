@@ -30,6 +30,9 @@ class RunDir {
 
   const std::filesystem::path& path() const { return path_; }
 
+  // What a run leaves, as "summary.json": no directory in there should have that name.
+  static bool is_result(std::string_view name);
+
  private:
   explicit RunDir(std::filesystem::path path) : path_(std::move(path)) {}
 

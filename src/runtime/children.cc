@@ -47,6 +47,9 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
     _exit(127);  // the parent was gone before the line above
   }
   setpgid(0, 0);  // Ctrl-C at the terminal is for the parent, which stops us in order
+  // A signal that came since the fork should not end in a handler of the parent's.
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -75,9 +78,17 @@ pid_t Children::start(Rank rank, const std::vector<std::string>& command,
   const auto argument_pointers = pointers(arguments);
   const auto variable_pointers = pointers(variables);
   const pid_t parent = getpid();
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
+  const int fork_error = errno;
+  if (pid != 0) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
   if (pid < 0) {
-    throw std::system_error(errno, std::generic_category(), "cannot start a process");
+    throw std::system_error(fork_error, std::generic_category(), "cannot start a process");
   }
   if (pid == 0) {
     become(argument_pointers.data(), variable_pointers.data(), output, parent);

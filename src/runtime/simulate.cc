@@ -57,7 +57,7 @@ class Simulation {
 
     void train_on(Node& node) {
       result = train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
-                            [this] { return sim.stopped_.has_value(); }, sim.meeting_.get()});
+                            [this] { return sim.stop_requested(*this); }, sim.meeting_.get()});
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
@@ -79,7 +79,23 @@ class Simulation {
     WorkerResult result;
     Progress last;
     LossMeter loss;
+    std::int64_t asked = 0;  // whether to stop, so many times
   };
+
+  // Workers that go from step to step together ask once in each. Of a phantom no sum tells one what
+  // another was told, so all get the same answer to the same question: the wish to stop counts from
+  // the first that nobody has asked yet.
+  bool stop_requested(Worker& worker) {
+    if (!job_.phantom()) {
+      return stopped_.has_value();
+    }
+    const std::int64_t question = ++worker.asked;
+    if (stopped_ && !stops_at_) {
+      stops_at_ = std::max(question, most_asked_ + 1);
+    }
+    most_asked_ = std::max(most_asked_, question);
+    return stops_at_ && question >= *stops_at_;
+  }
 
   RingMeeting::Ground ground() {
     return {.latency = job_.cluster.latency,
@@ -149,6 +165,8 @@ class Simulation {
   std::vector<std::unique_ptr<Worker>> workers_;
   ServiceResult service_;
   std::optional<std::string> stopped_;
+  std::int64_t most_asked_ = 0;
+  std::optional<std::int64_t> stops_at_;
 };
 
 }  // namespace

@@ -27,10 +27,11 @@ class AllReduce final : public Strategy {
   Progress finish(const Computed& computed) override {
     Block sum = context_.replica.gradient();
     const auto tail = sum.part(sum.size - Replica::kTail, Replica::kTail).floats();
+    const bool stop = context_.stop_requested();
     if (!sum.phantom()) {
       std::ranges::fill(tail, 0.0F);
       tail[kLoss] = static_cast<float>(computed.loss_sum);
-      tail[kStopVotes] = context_.stop_requested() ? 1.0F : 0.0F;
+      tail[kStopVotes] = stop ? 1.0F : 0.0F;
     }
     reducer_->sum(sum);
     const std::int64_t count = steps_.count();
@@ -42,8 +43,8 @@ class AllReduce final : public Strategy {
     if (steps_.evaluation_due(steps_.used() - count)) {
       progress.evaluate = Evaluate{};
     }
+    stopped_ = sum.phantom() ? stop : tail[kStopVotes] > 0;
     if (!sum.phantom()) {
-      stopped_ = tail[kStopVotes] > 0;
       progress.loss_sum = tail[kLoss];
       progress.loss_samples = count;
     }

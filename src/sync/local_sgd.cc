@@ -61,17 +61,18 @@ class LocalSgd final : public Strategy {
     const std::int64_t all = steps_.used() - averaged_;
     const Block change = context_.replica.gradient();
     const auto tail = change.part(change.size - Replica::kTail, Replica::kTail).floats();
+    const bool stop = context_.stop_requested();
     if (!change.phantom()) {
       context_.node.busy(0, [&] { take_change(static_cast<double>(all)); });
       std::ranges::fill(tail, 0.0F);
       tail[kLoss] = static_cast<float>(own_.loss_sum);
-      tail[kStopVotes] = context_.stop_requested() ? 1.0F : 0.0F;
+      tail[kStopVotes] = stop ? 1.0F : 0.0F;
     }
     reducer_->sum(change);
     average_buffers(static_cast<float>(all));
+    stopped_ = change.phantom() ? stop : tail[kStopVotes] > 0;
     if (!change.phantom()) {
       context_.node.busy(0, [&] { outer_step(); });
-      stopped_ = tail[kStopVotes] > 0;
       // All losses since the last average, but those that this worker has told already.
       progress.loss_sum = static_cast<double>(tail[kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);

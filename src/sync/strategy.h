@@ -75,7 +75,8 @@ struct StrategyContext {
   Allocator& allocator;  // how much each worker computes
   const Job& job;
   // True once the run should end early (target reached, interrupted). The strategy sees to it that
-  // all workers leave together.
+  // all workers leave together. Votes cannot travel in a phantom: those who train one, which is in
+  // a simulation, are all told the same when each asks for the n-th time.
   std::function<bool()> stop_requested;
   RingMeeting* meeting = nullptr;  // of large simulations (sync/ring_meeting.h)
 };
