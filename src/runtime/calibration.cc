@@ -71,7 +71,7 @@ Seconds middle(std::vector<Seconds> values) {
 }  // namespace
 
 std::unique_ptr<Replica> StillTask::make_replica() {
-  return std::make_unique<StillReplica>(static_cast<std::size_t>(parameters_));
+  return std::make_unique<StillReplica>(parameters());
 }
 
 Course CourseMonitor::course(const RunOutcome& outcome) const {

@@ -92,19 +92,11 @@ class CourseMonitor : public RunMonitor {
   Course course_;
 };
 
-// A model with numbers and without arithmetic: what a probe trains.
-class StillTask final : public Task {
+// What a probe trains: as a phantom it has no arithmetic, but it has numbers, and they travel.
+class StillTask final : public PhantomTask {
  public:
-  StillTask(std::int64_t samples, std::int64_t parameters)
-      : samples_(samples), parameters_(parameters) {}
-  std::int64_t training_samples() const override { return samples_; }
+  using PhantomTask::PhantomTask;
   std::unique_ptr<Replica> make_replica() override;
-  std::optional<Evaluation> evaluate(const Snapshot&) override { return std::nullopt; }
-  std::string model_file(const Snapshot&) override { return {}; }
-
- private:
-  std::int64_t samples_;
-  std::int64_t parameters_;
 };
 
 }  // namespace motley

@@ -44,16 +44,19 @@ class Task {
   virtual std::string model_file(const Snapshot& snapshot) = 0;
 };
 
-class PhantomTask final : public Task {
+class PhantomTask : public Task {
  public:
   PhantomTask(std::int64_t samples, std::int64_t parameters)
       : samples_(samples), parameters_(parameters) {}
   std::int64_t training_samples() const override { return samples_; }
   std::unique_ptr<Replica> make_replica() override {
-    return std::make_unique<PhantomReplica>(static_cast<std::size_t>(parameters_));
+    return std::make_unique<PhantomReplica>(parameters());
   }
   std::optional<Evaluation> evaluate(const Snapshot&) override { return std::nullopt; }
   std::string model_file(const Snapshot&) override { return {}; }
+
+ protected:
+  std::size_t parameters() const { return static_cast<std::size_t>(parameters_); }
 
  private:
   std::int64_t samples_;
