@@ -59,6 +59,17 @@ Every table has the command that makes its rows; the job files are in [scenarios
 they do not depend on the machine; those of the last section are real."""
 
 
+def verdict(rows, seconds):
+    """Prints what was measured; the exit code."""
+    print(page.table(rows))
+    missed = [row for row in rows if not row.holds]
+    for row in missed:
+        print(f"missed: {row.claim.what}: {row.figure()}, {page.promise(row.claim)} was promised",
+              file=sys.stderr)
+    print(f"{len(rows)} figures in {seconds:.0f} s, {len(missed)} missed")
+    return 1 if missed else 0
+
+
 def main():
     options = arguments()
     began = time.monotonic()
@@ -86,13 +97,7 @@ def main():
             target.write_text("\n\n".join(
                 [opening(options.quick, minutes, runner.jobs), *sections, scale.section(grown)]) + "\n")
     rows = [row for each in measured.values() for row in each] + scale.claims(grown)
-    print(page.table(rows))
-    missed = [row for row in rows if not row.holds]
-    for row in missed:
-        print(f"missed: {row.claim.what}: {row.figure()}, {page.promise(row.claim)} was promised",
-              file=sys.stderr)
-    print(f"{len(rows)} figures in {(time.monotonic() - began):.0f} s, {len(missed)} missed")
-    return 1 if missed else 0
+    return verdict(rows, time.monotonic() - began)
 
 
 if __name__ == "__main__":
