@@ -2,7 +2,9 @@
 // Events are counted, not seconds.
 #include <gtest/gtest.h>
 
+#include "runtime/simulate.h"
 #include "sync/ring_meeting.h"
+#include "tests/quiet_monitor.h"
 #include "tests/simulated_job.h"
 
 namespace motley {
@@ -36,6 +38,31 @@ TEST(Scale, UpTo64WorkersTheRingIsPlayedMessageByMessage) {
   constexpr int kMost = RingMeeting::kMostByMessage;
   EXPECT_GT(events_per_step("all_reduce", kMost), 4 * (kMost - 1));
   EXPECT_LT(events_per_step("all_reduce", kMost + 1), 4);
+}
+
+// No sum carries votes in a phantom: all must be told the same in the same step, wherever each is
+// when the wish comes.
+TEST(Phantoms, AgreeToStop) {
+  for (const char* sync : {"all_reduce", "local_sgd", "ps_bsp"}) {
+    for (const int workers : {2, 7, 70}) {
+      for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        Job job = simulated_job(sync, alike(workers), workers, 1'000'000);
+        job.model.kind = "phantom";
+        job.seed = seed;
+        job.cluster.slowdowns = {{.probability = 0.3, .factor = 5}};
+        PhantomTask task(job.train.batch * 1'000'000, 1000);
+        QuietMonitor monitor;
+        monitor.stop_after_samples = static_cast<std::int64_t>(seed) * workers;
+        const RunOutcome outcome = simulate(job, task, monitor);
+        EXPECT_EQ(outcome.stopped, "SIGINT");
+        // Soon: local_sgd agrees when it averages, every 8 steps.
+        EXPECT_LE(outcome.samples, (static_cast<std::int64_t>(seed) + 20) * workers) << sync;
+        for (const WorkerSummary& worker : outcome.workers) {
+          EXPECT_EQ(worker.steps, outcome.workers[0].steps) << sync << ", seed " << seed;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
