@@ -57,8 +57,8 @@ endfunction()
 
 # How tests are compiled. Optimising the templates of the test frameworks takes longer than it saves,
 # but where ThreadSanitizer watches every access. AddressSanitizer watches the libraries, which are
-# under test; watching the templates of the frameworks as well makes tests take half as long again to
-# compile. What is in headers is watched in the tests that are WATCHED themselves.
+# under test; the templates of the frameworks it need not. What is in headers is watched in the tests
+# that are WATCHED themselves.
 function(motley_compiles_tests target)
   cmake_parse_arguments(ARG "WATCHED" "" "" ${ARGN})
   target_link_libraries(${target} PRIVATE GTest::gtest rapidcheck)
@@ -75,16 +75,46 @@ endfunction()
 motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
 motley_compiles_tests(motley_test_headers)
 
-# TORCH: as for a library. WATCHED: much of what it tests is in headers.
+# A build with AddressSanitizer may take the objects of tests that are not watched from another build of
+# the same sources, which had to compile them anyhow. That build is brought up to date first, by one at a
+# time.
+set(MOTLEY_TEST_OBJECTS "" CACHE PATH "A build without sanitizers whose test objects to link")
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS motley_other_build=1)
+function(motley_test_objects result name)
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  set(objects)
+  foreach(source ${ARGN})
+    list(APPEND objects ${MOTLEY_TEST_OBJECTS}/${folder}/CMakeFiles/${name}_test.dir/${source}.o)
+  endforeach()
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  add_custom_target(${name}_test_objects
+    COMMAND ${CMAKE_COMMAND} --build ${MOTLEY_TEST_OBJECTS} --target ${name}_test
+    BYPRODUCTS ${objects} JOB_POOL motley_other_build VERBATIM)
+  set(${result} ${objects} PARENT_SCOPE)
+endfunction()
+
+# TORCH: as for a library. WATCHED: much of what it tests is in headers. LONG: begins first, so that no
+# core has nothing to do in the end.
 function(motley_test name)
-  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED;LONG" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
     return()
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  set(cost 0)
+  if(ARG_LONG)
+    set(cost 1)
+  endif()
+  if(EXISTS "${MOTLEY_TEST_OBJECTS}/build.ninja" AND NOT ARG_WATCHED)
+    motley_test_objects(ARG_SOURCES ${name} ${ARG_SOURCES})
+  endif()
   add_executable(${name}_test ${ARG_SOURCES})
+  set_target_properties(${name}_test PROPERTIES LINKER_LANGUAGE CXX)
+  if(TARGET ${name}_test_objects)
+    add_dependencies(${name}_test ${name}_test_objects)
+  endif()
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/..."
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
@@ -93,10 +123,11 @@ function(motley_test name)
   else()
     motley_compiles_tests(${name}_test)
   endif()
-  if(NOT ARG_TORCH AND NOT (ARG_WATCHED AND MOTLEY_SANITIZE STREQUAL "address"))
+  if(NOT ARG_TORCH AND NOT (ARG_WATCHED AND MOTLEY_SANITIZE STREQUAL "address") AND
+     NOT TARGET ${name}_test_objects)
     target_precompile_headers(${name}_test REUSE_FROM motley_test_headers)
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
+                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL} COST ${cost}
                                   LABELS "${ARG_LABELS}")
 endfunction()
