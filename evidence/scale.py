@@ -5,6 +5,7 @@ import math
 import pathlib
 import subprocess
 import tempfile
+from dataclasses import dataclass
 
 import instructions
 from claims import Claim
@@ -17,8 +18,14 @@ MANY = 4096
 FEW = 64
 
 
+@dataclass(frozen=True)
+class Grown:
+    rows: dict  # by (variant, workers)
+    printed: str  # the same as a table
+
+
 def measure(motley, quick):
-    """Rows by (variant, workers)."""
+    """What scripts/scale measures, with the instructions where something is promised of them."""
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch) / "rows.json"
         command = [SCRIPT, "--motley", motley, "--json", str(file)]
@@ -29,9 +36,9 @@ def measure(motley, quick):
         if done.returncode != 0:
             raise RunError(f"{' '.join(command)}: {done.stdout}{done.stderr.strip()}")
         rows = json.loads(file.read_text())
-    table_rows = {(row["variant"], row["workers"]): row for row in rows}
-    count_instructions(motley, table_rows)
-    return table_rows
+    grown = Grown({(row["variant"], row["workers"]): row for row in rows}, done.stdout.strip())
+    count_instructions(motley, grown.rows)
+    return grown
 
 
 def count_instructions(motley, rows):
@@ -68,28 +75,20 @@ def all_claims():
         yield Claim("scale", f"{many}: time per event", "", growth(method, "microseconds_per_event"), "x")
 
 
-def claims(rows):
-    return [Measured(claim, {1: rows}) for claim in all_claims()]
+def claims(grown):
+    return [Measured(claim, {1: grown.rows}) for claim in all_claims()]
 
 
-def line(row):
-    cells = (f"`{row['variant']}`", f"{row['workers']:,}", f"{row['seconds']:.2f}", f"{row['cpu_seconds']:.2f}",
-             f"{row['peak_bytes'] / 2**20:,.0f}", f"{row['events']:,}", f"{row['microseconds_per_event']:.2f}")
-    return "| " + " | ".join(cells) + " |"
-
-
-def section(rows):
-    lines = ["| method | workers | wall seconds | on one core | MiB | events | µs per event |",
-             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |", *map(line, rows.values())]
+def section(grown):
     return "\n\n".join([
         "## Thousands of workers",
         "What it takes to simulate 100 steps of each worker with a phantom model of a million parameters. These are seconds of "
         "this machine. All-reduce of more than 64 workers is worked out in one event a worker ([simulator.md](simulator.md)), so "
         "that its few events are dear ones.",
-        table(claims(rows)),
+        table(claims(grown)),
         f"`{SCRIPT}`:",
-        "\n".join(lines),
-        counted(rows),
+        grown.printed,
+        counted(grown.rows),
         "Instructions per event grow more slowly than log n; time grows faster than that. What a worker has, its stack, mailbox and "
         "the state of its method, is some kilobytes, so that 64 workers fit into a core's own cache, a thousand into the one that cores share, and more into "
         "neither: the longest wait in the profile is for the first line of a stack that is switched to. Stacks that begin at different places of a page, "

@@ -113,10 +113,12 @@ void show_progress(const std::string& name, const std::string& line) {
 }
 
 void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const CompareFlags& flags) {
+  const auto keep = [&] { write_or_throw(dir, kResult, results.json().dump(2) + "\n"); };
   std::size_t ended = 0;
+  keep();
   while (const auto result = runs.next()) {
     results.add(*result);
-    write_or_throw(dir, kResult, results.json().dump(2) + "\n");
+    keep();
     if (!flags.run.quiet) {
       const ComparedRun run = results.compared(result->index);
       say(fmt::format("[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name, in_words(run)));

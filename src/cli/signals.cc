@@ -40,8 +40,8 @@ std::optional<std::string> first_signal() {
 
 int signals_caught() { return g_count.load(); }
 
-int exit_code_of(const std::string& signal) {
-  return 128 + (signal == "SIGINT" ? SIGINT : SIGTERM);
-}
+int number_of(const std::string& signal) { return signal == "SIGINT" ? SIGINT : SIGTERM; }
+
+int exit_code_of(const std::string& signal) { return 128 + number_of(signal); }
 
 }  // namespace motley

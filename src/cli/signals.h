@@ -13,6 +13,8 @@ std::optional<std::string> first_signal();
 // How many came.
 int signals_caught();
 inline bool signalled_twice() { return signals_caught() > 1; }
+// Its number: SIGINT or SIGTERM.
+int number_of(const std::string& signal);
 // What a shell expects of a process that ended by that signal: 128 plus its number.
 int exit_code_of(const std::string& signal);
 

@@ -112,8 +112,7 @@ void VariantRuns::hand_signals_on() {
   // first, at once at the second.
   constexpr int kPolite = 2;
   ++signals_handed_on_;
-  children_.signal_all(signals_handed_on_ > kPolite ? SIGKILL
-                                                    : exit_code_of(*first_signal()) - 128);
+  children_.signal_all(signals_handed_on_ > kPolite ? SIGKILL : number_of(*first_signal()));
 }
 
 void VariantRuns::tell_what_is_new() {
