@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cluster/graph.h"
+#include "node/forwarding_node.h"
 #include "sync/supply.h"
-#include "tests/forwarding_node.h"
 
 namespace motley {
 

@@ -19,11 +19,8 @@ void show_quality(const Summary& summary) {
   const Metric& last = summary.metrics.back();
   fmt::print("  accuracy {:.4f}, loss {:.4f}", last.accuracy, last.loss);
   if (summary.target_accuracy) {
-    const auto reached = std::find_if(
-        summary.metrics.begin(), summary.metrics.end(),
-        [&](const Metric& metric) { return metric.accuracy >= *summary.target_accuracy; });
-    if (reached != summary.metrics.end()) {
-      fmt::print("; {:g} reached after {:.2f} s", *summary.target_accuracy, reached->seconds);
+    if (const auto reached = time_to_target(summary.metrics, summary.target_accuracy)) {
+      fmt::print("; {:g} reached after {:.2f} s", *summary.target_accuracy, *reached);
     } else {
       fmt::print("; {:g} not reached", *summary.target_accuracy);
     }

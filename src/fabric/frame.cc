@@ -9,8 +9,8 @@ namespace motley {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x594c544d;  // "MTLY"
-constexpr std::uint16_t kVersion = 1;
-constexpr std::size_t kChecked = 48;  // bytes that the checksum covers
+constexpr std::uint16_t kVersion = 2;
+constexpr std::size_t kChecked = 56;  // bytes that the checksum covers
 constexpr std::size_t kStagingBytes = std::size_t{64} << 10;
 
 template <class T>
@@ -25,7 +25,7 @@ T get(std::span<const std::byte> head, std::size_t offset) {
   return value;
 }
 
-// FNV-1a over eight words: it need not resist an attacker, only tell a frame from noise.
+// FNV-1a over words of eight bytes: it need not resist an attacker, only tell a frame from noise.
 std::uint32_t checksum(std::span<const std::byte> head) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (std::size_t offset = 0; offset < kChecked; offset += 8) {
@@ -48,7 +48,8 @@ FrameHead encode_head(FrameKind kind, const Message& message) {
   put(head, 24, message.header.a);
   put(head, 32, message.header.b);
   put(head, 40, static_cast<std::uint64_t>(message.payload.size()));
-  put(head, 48, checksum(head));
+  put(head, 48, message.sent);
+  put(head, 56, checksum(head));
   return head;
 }
 
@@ -111,7 +112,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   if (get<std::uint32_t>(head, 0) != kMagic) {
     return fail("not a motley frame");
   }
-  if (get<std::uint32_t>(head, 48) != checksum(head) || get<std::uint32_t>(head, 52) != 0) {
+  if (get<std::uint32_t>(head, 56) != checksum(head) || get<std::uint32_t>(head, 60) != 0) {
     return fail("damaged frame");
   }
   if (const auto version = get<std::uint16_t>(head, 4); version != kVersion) {
@@ -132,6 +133,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   frame.message.channel = static_cast<Channel>(get<std::uint32_t>(head, 12));
   frame.message.header = {get<std::int64_t>(head, 16), get<std::int64_t>(head, 24),
                           get<std::int64_t>(head, 32)};
+  frame.message.sent = get<Seconds>(head, 48);
   return frame;
 }
 

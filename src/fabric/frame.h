@@ -8,8 +8,9 @@
 //       12     4  channel
 //       16    24  header: tag, a, b
 //       40     8  payload size in bytes
-//       48     4  checksum of bytes 0..47
-//       52     4  zero
+//       48     8  when it was sent: seconds of the run, by the sender's clock
+//       56     4  checksum of bytes 0..55
+//       60     4  zero
 //
 // All numbers little-endian. A connection begins with a hello (tag: the rank it is meant for,
 // payload: the run's token) and ends with a bye; in between come messages. Whatever else arrives is

@@ -40,10 +40,11 @@ struct Message {
   Channel channel = Channel::kControl;
   Header header;
   Payload payload;
+  Seconds sent = 0;  // by the sender's clock
 };
 
 // What a message costs on a link besides its payload: the frame around it (fabric/frame.h).
-inline constexpr std::size_t kFrameBytes = 56;
+inline constexpr std::size_t kFrameBytes = 64;
 
 // Which messages a receive() takes: those of one channel, from one rank or from any.
 struct Match {

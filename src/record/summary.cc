@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "record/json_values.h"
 
 namespace motley {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// JSON has no NaN and no infinity: what is not a number is null.
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json number(std::optional<double> value) { return value ? number(*value) : Json(nullptr); }
 
 std::optional<double> best_accuracy(const std::vector<Metric>& metrics) {
   std::optional<double> best;
@@ -23,19 +19,6 @@ std::optional<double> best_accuracy(const std::vector<Metric>& metrics) {
     }
   }
   return best;
-}
-
-std::optional<Seconds> time_to_target(const Summary& summary) {
-  if (!summary.target_accuracy) {
-    return std::nullopt;
-  }
-  const auto reached = std::ranges::find_if(summary.metrics, [&](const Metric& metric) {
-    return metric.accuracy >= *summary.target_accuracy;
-  });
-  if (reached == summary.metrics.end()) {
-    return std::nullopt;
-  }
-  return reached->seconds;
 }
 
 Json worker_to_json(const WorkerSummary& worker) {
@@ -73,30 +56,14 @@ Json allocation_to_json(const Summary& summary) {
           {"per_worker", std::move(workers)}};
 }
 
-Json figures_to_json(const Figures& figures) {
-  Json json = Json::object();
-  for (const Figure& figure : figures) {
-    json[figure.name] = std::visit(
-        []<class Value>(const Value& value) {
-          if constexpr (std::is_same_v<Value, std::monostate>) {
-            return Json(nullptr);
-          } else if constexpr (std::is_same_v<Value, double>) {
-            return number(value);
-          } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
-            Json row = Json::array();
-            std::ranges::transform(value, std::back_inserter(row),
-                                   [](double each) { return number(each); });
-            return row;
-          } else {
-            return Json(value);
-          }
-        },
-        figure.value);
-  }
-  return json;
-}
-
 }  // namespace
+
+std::optional<Seconds> time_to_target(std::span<const Metric> metrics,
+                                      std::optional<double> target) {
+  const auto reached = std::ranges::find_if(
+      metrics, [&](const Metric& metric) { return target && metric.accuracy >= *target; });
+  return reached != metrics.end() ? std::optional(reached->seconds) : std::nullopt;
+}
 
 Json to_json(const Metric& metric) {
   Json json = {
@@ -142,7 +109,7 @@ Json to_json(const Summary& summary) {
   json["final_accuracy"] = last ? number(last->accuracy) : Json(nullptr);
   json["best_accuracy"] = number(best_accuracy(summary.metrics));
   json["target_accuracy"] = number(summary.target_accuracy);
-  json["time_to_target"] = number(time_to_target(summary));
+  json["time_to_target"] = number(time_to_target(summary.metrics, summary.target_accuracy));
   json["bytes_sent"] = bytes_sent;
   json["max_iteration_gap"] = summary.max_iteration_gap;
   if (summary.simulated_events) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,10 @@ struct Summary {
   std::vector<ServerSummary> servers;            // none: the method has no servers
   std::optional<std::int64_t> simulated_events;  // simulate
 };
+
+// When the target was reached first; none: never, or there is none.
+std::optional<Seconds> time_to_target(std::span<const Metric> metrics,
+                                      std::optional<double> target);
 
 nlohmann::ordered_json to_json(const Summary& summary);
 nlohmann::ordered_json to_json(const Metric& metric);

@@ -1,5 +1,6 @@
 #include "runtime/control.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "base/bytes.h"
@@ -14,6 +15,7 @@ struct Writing {
   void operator()(const T& value) {
     bytes.put(value);
   }
+  void operator()(Doing doing) { bytes.put(static_cast<std::uint8_t>(doing)); }
   void operator()(const std::string& text) { bytes.put_string(text); }
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -31,6 +33,7 @@ struct Reading {
   void operator()(T& value) {
     value = bytes.get<T>();
   }
+  void operator()(Doing& doing) { doing = static_cast<Doing>(bytes.get<std::uint8_t>()); }
   void operator()(std::string& text) { text = bytes.get_string(); }
   template <class T>
   requires std::is_arithmetic_v<T>
@@ -61,12 +64,49 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
   }
 }
 
+// A worker's journal. How far others are behind is the coordinator's.
+void fields(auto&& each, auto& entries) requires requires { entries.spans; }
+{
+  each.count(entries.spans);
+  for (auto& span : entries.spans) {
+    each(span.begin);
+    each(span.end);
+    each(span.step);
+    each(span.samples);
+    each(span.doing);
+  }
+  each.count(entries.exchanges);
+  for (auto& exchange : entries.exchanges) {
+    each(exchange.sent);
+    each(exchange.received);
+    each(exchange.from);
+    each(exchange.bytes);
+  }
+  each.count(entries.decisions);
+  for (auto& decision : entries.decisions) {
+    each(decision.at);
+    each(decision.kind);
+    each(decision.what);
+    each(decision.reason);
+  }
+}
+
 void fields(auto&& each, auto& info) requires requires { info.progress; }
 {
   each(info.seconds);
   each(info.progress.samples);
   each(info.progress.loss_sum);
   each(info.progress.loss_samples);
+  each(info.activity.doing);
+  each(info.activity.waits_for);
+  each(info.news.samples);
+  each(info.news.steps);
+  each(info.news.share);
+  each(info.news.compute);
+  each(info.news.communicate);
+  each(info.news.wait);
+  each(info.news.bytes_sent);
+  fields(each, info.news.entries);
 }
 
 void fields(auto&& each, auto& info) requires requires { info.snapshot; }
@@ -121,6 +161,22 @@ void fields(auto&& each, auto& info) requires requires { info.reason; }
   each(info.reason);
 }
 
+// Whether the numbers can be what they are said to be. Of most kinds of information any may.
+bool is_sound(const auto&) { return true; }
+
+bool is_sound(Seconds moment) { return moment >= 0 && moment < 1e9; }
+
+bool is_sound(const Span& span) {
+  return is_sound(span.begin) && is_sound(span.end) && span.begin <= span.end &&
+         span.samples >= 0 && span.doing < Doing::kEvaluate;
+}
+
+bool is_sound(const ProgressInfo& info) {
+  return info.activity.doing < Doing::kEvaluate &&
+         std::ranges::all_of(info.news.entries.spans,
+                             [](const Span& span) { return is_sound(span); });
+}
+
 template <class Info>
 Payload encoded(const Info& info) {
   ByteWriter bytes;
@@ -142,7 +198,7 @@ std::optional<Info> decode(const Payload& payload) {
   ByteReader bytes(payload.bytes());
   Info info;
   fields(Reading{bytes}, info);
-  return bytes.complete() ? std::optional(std::move(info)) : std::nullopt;
+  return bytes.complete() && is_sound(info) ? std::optional(std::move(info)) : std::nullopt;
 }
 
 template std::optional<JoinInfo> decode(const Payload&);

@@ -3,6 +3,8 @@
 //   worker                          coordinator
 //     kJoin {where I listen}   ->
 //                              <-   kStart {job, where everybody listens}
+//     kClock                   ->                                            what time is it?
+//                              <-   kClock {ClockInfo}
 //     kReady                   ->                                            data and model loaded
 //                              <-   kGo {GoInfo}                             all are; clocks start
 //     kHeartbeat, kProgress    ->                                            all the time
@@ -21,6 +23,7 @@
 
 #include "fabric/fabric.h"
 #include "node/message.h"
+#include "record/run_record.h"
 #include "runtime/judge.h"
 #include "sync/loop.h"
 #include "sync/task.h"
@@ -39,6 +42,7 @@ enum class Control : std::int64_t {
   kDone,
   kLeave,
   kFailed,
+  kClock,
 };
 
 inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }
@@ -52,14 +56,19 @@ struct StartInfo {
   Seconds heartbeat = 0;            // between two signs of life
   std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
-// Travels as it lies in memory: coordinator and workers are processes of one machine, and so of one
-// clock. The moments of two workers can then be compared.
+// These two travel as they lie in memory. Workers find out how far their clocks are from the
+// coordinator's (runtime/clock_offset.h), so that moments of any two can be compared.
+struct ClockInfo {
+  std::int64_t now_ns = 0;  // by the coordinator's clock
+};
 struct GoInfo {
-  std::int64_t began_ns = 0;  // the beginning of the run, on that clock
+  std::int64_t began_ns = 0;  // the beginning of the run, by the coordinator's clock
 };
 struct ProgressInfo {
   Seconds seconds = 0;
   Progress progress;
+  Activity activity;
+  WorkerNews news;
 };
 struct DoneInfo {
   WorkerResult result;

@@ -42,7 +42,7 @@ TEST(Control, WhatIsEncodedComesBack) {
 
   DoneInfo done;
   done.result = {
-      100, 10, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, "look", 3, {0.5, 0.25, 0.125, true}}};
+      100, 10, 7, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, "look", 3, {0.5, 0.25, 0.125, true}}};
   done.bytes_sent = 12345678901;
   const auto result = decode<DoneInfo>(encode(done));
   ASSERT_TRUE(result);

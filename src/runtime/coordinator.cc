@@ -44,7 +44,8 @@ struct ProcessState {
   std::optional<Endpoint> endpoint;
   bool started = false;  // beats from now on
   bool ready = false;
-  double quota = 0;  // cores' worth of time that it was given
+  double quota = 0;   // cores' worth of time that it was given
+  Activity activity;  // as it last told
   std::optional<DoneInfo> done;
 };
 
@@ -75,22 +76,38 @@ class Coordinator {
     watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
     introduce_workers();
     watch_until([&] { return all([](const auto& w) { return w.ready; }); });
+    begin();
     serving_ = true;
     node.spawn("service", [&](Node& service_node) { provide_service(service_node); });
-    const std::chrono::nanoseconds began = Driver::Clock::now().time_since_epoch();
-    tell_all(Control::kGo, Payload::of_record(GoInfo{began.count()}));
-    began_ = node_.now();
     watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
     judge_last_snapshot();
     dismiss_workers();
     watch_until([&] { return evaluator_.idle(); });
     take_metrics();
+    tell_service_news();
+  }
+
+  // All clocks start at 0.
+  void begin() {
+    const auto began = Driver::Clock::now();
+    node_.restart_clock(began);
+    for (ProcessState& process : processes_) {
+      process.heard = 0;
+    }
+    looked_ = 0;
+    training_ = true;
+    evaluator_.set_beginning(began);
+    const std::chrono::nanoseconds moment = began.time_since_epoch();
+    tell_all(Control::kGo, Payload::of_record(GoInfo{moment.count()}));
+    monitor_.on_begin(
+        [&](Rank rank) { return processes_[static_cast<std::size_t>(rank)].activity; });
   }
 
   // The method's part on the coordinator, beside the watching.
   void provide_service(Node& node) {
     try {
-      service_ = serve(node, job_, dataset_, [&] { return stopping_.load(); });
+      service_ = serve(
+          node, job_, dataset_, [&] { return stopping_.load(); }, &service_journal_);
     } catch (const Interrupted&) {
       // A worker is lost, and its process or its silence will tell why; or the run is over.
     } catch (const std::exception& error) {
@@ -156,6 +173,7 @@ class Coordinator {
         look_at_monitor();
         look_at_speeds();
         take_metrics();
+        tell_service_news();
         throw_root_cause();
       }
     }
@@ -204,8 +222,11 @@ class Coordinator {
         return true;
       case Control::kHeartbeat:
         return true;
+      case Control::kClock:
+        tell_time(message.from);
+        return true;
       case Control::kProgress:
-        return on_progress(decode<ProgressInfo>(message.payload));
+        return on_progress(message.from, decode<ProgressInfo>(message.payload));
       case Control::kSnapshot:
         return on_snapshot(decode<SnapshotInfo>(message.payload));
       case Control::kDone:
@@ -222,10 +243,18 @@ class Coordinator {
     }
   }
 
-  bool on_progress(const std::optional<ProgressInfo>& info) {
-    if (!info) {
+  void tell_time(Rank rank) {
+    const std::chrono::nanoseconds now = Driver::Clock::now().time_since_epoch();
+    node_.send(rank, Channel::kControl, header_of(Control::kClock),
+               Payload::of_record(ClockInfo{now.count()}));
+  }
+
+  bool on_progress(Rank rank, const std::optional<ProgressInfo>& info) {
+    if (!info || !is_worker(static_cast<std::size_t>(rank))) {
       return false;
     }
+    processes_[static_cast<std::size_t>(rank)].activity = info->activity;
+    monitor_.on_news(rank, info->news);
     RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
     if (info->progress.loss_samples > 0) {
       progress.loss = info->progress.loss_sum / static_cast<double>(info->progress.loss_samples);
@@ -308,10 +337,10 @@ class Coordinator {
 
   // From the start of training on every worker has the quota of its speed; while it loads, none.
   void look_at_speeds() {
-    if (!launch_.quotas || !began_) {
+    if (!launch_.quotas || !training_) {
       return;
     }
-    const auto quotas = quotas_at(job_.cluster, node_.now() - *began_, cores_here());
+    const auto quotas = quotas_at(job_.cluster, node_.now(), cores_here());
     for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
       if (processes_[rank].quota != quotas[rank]) {
         processes_[rank].quota = quotas[rank];
@@ -327,9 +356,17 @@ class Coordinator {
   }
 
   void take_metrics() {
-    while (auto metric = evaluator_.take()) {
-      monitor_.on_metric(*metric);
+    while (auto judgement = evaluator_.take()) {
+      service_journal_.add(judgement->span);
+      if (judgement->metric) {
+        monitor_.on_metric(*judgement->metric);
+      }
     }
+  }
+
+  void tell_service_news() {
+    service_journal_.take(service_news_.entries);
+    monitor_.on_news(kCoordinator, service_news_);
   }
 
   // `consequence`: it may have failed only because another one did.
@@ -410,14 +447,16 @@ class Coordinator {
   const std::int64_t dataset_;  // training samples in it
   const std::int64_t limit_;
   Evaluator evaluator_;
-  std::optional<Seconds> began_;  // when the workers were let go
-  Seconds looked_ = 0;            // when it last looked at anything but messages
+  bool training_ = false;  // the workers were let go
+  Seconds looked_ = 0;     // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
   SnapshotMerger merger_;
   Snapshot model_;
   std::optional<SnapshotInfo> last_snapshot_;  // of the run
   ServiceResult service_;                      // of the service's thread, until that has ended
   std::atomic<bool> serving_ = false;          // the method's service is at work
+  Journal service_journal_;
+  WorkerNews service_news_;
   std::optional<std::string> stopped_;
   std::atomic<bool> stopping_ = false;  // the same, for the service
   std::optional<Cause> cause_;

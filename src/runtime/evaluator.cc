@@ -6,7 +6,7 @@
 namespace motley {
 namespace {
 
-// Evaluation must not take the processor from workers on the same machine.
+// Judgement must not take the processor from workers on the same machine.
 constexpr int kNice = 10;
 
 }  // namespace
@@ -30,7 +30,7 @@ void Evaluator::add(SnapshotInfo snapshot) {
   changed_.notify_all();
 }
 
-std::optional<Metric> Evaluator::take() {
+std::optional<Judgement> Evaluator::take() {
   std::lock_guard lock(mutex_);
   if (error_) {
     std::rethrow_exception(error_);
@@ -38,9 +38,9 @@ std::optional<Metric> Evaluator::take() {
   if (judged_.empty()) {
     return std::nullopt;
   }
-  Metric metric = judged_.front();
+  Judgement judgement = judged_.front();
   judged_.pop_front();
-  return metric;
+  return judgement;
 }
 
 bool Evaluator::idle() {
@@ -51,6 +51,10 @@ bool Evaluator::idle() {
 bool Evaluator::target_reached() {
   std::lock_guard lock(mutex_);
   return target_reached_;
+}
+
+Seconds Evaluator::now() const {
+  return std::chrono::duration<double>(Driver::Clock::now() - began_).count();
 }
 
 void Evaluator::work() {
@@ -65,19 +69,23 @@ void Evaluator::work() {
     waiting_.pop_front();
     working_ = true;
     lock.unlock();
-    std::optional<Metric> metric;
+    Judgement judgement;
+    judgement.span.doing = Doing::kEvaluate;
+    judgement.span.begin = now();
     std::exception_ptr error;
     try {
-      metric = judge_.judge(next.note, next.snapshot);
+      judgement.metric = judge_.judge(next.note, next.snapshot);
     } catch (...) {
       error = std::current_exception();
     }
+    judgement.span.end = now();
     lock.lock();
     working_ = false;
     error_ = error_ ? error_ : error;
     target_reached_ = judge_.target_reached();
-    if (metric) {
-      judged_.push_back(*metric);
+    if (!error) {
+      judgement.span.step = judgement.metric ? judgement.metric->step : 0;
+      judged_.push_back(judgement);
     }
   }
 }

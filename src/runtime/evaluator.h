@@ -7,10 +7,18 @@
 #include <mutex>
 #include <thread>
 
+#include "fabric/driver.h"
+#include "record/journal.h"
 #include "runtime/control.h"
 #include "runtime/judge.h"
 
 namespace motley {
+
+// What came of a snapshot, and from when to when it was judged.
+struct Judgement {
+  std::optional<Metric> metric;  // none: there was nothing to judge
+  Span span;
+};
 
 class Evaluator {
  public:
@@ -20,22 +28,26 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
+  // The run began then: spans are seconds since. Before the first add().
+  void set_beginning(Driver::Clock::time_point began) { began_ = began; }
   // Any thread; never waits.
   void add(SnapshotInfo snapshot);
-  // A metric that was not taken yet, in order; never waits. Rethrows what judging threw.
-  std::optional<Metric> take();
+  // One that was not taken yet, in order; never waits. Rethrows what judging threw.
+  std::optional<Judgement> take();
   // True when everything added was judged.
   bool idle();
   bool target_reached();
 
  private:
+  Seconds now() const;
   void work();
 
   std::mutex mutex_;
   std::condition_variable changed_;
   Judge judge_;  // of the thread; the rest is guarded
+  Driver::Clock::time_point began_;
   std::deque<SnapshotInfo> waiting_;
-  std::deque<Metric> judged_;
+  std::deque<Judgement> judged_;
   bool working_ = false;
   bool target_reached_ = false;
   bool stopping_ = false;

@@ -65,10 +65,10 @@ Driver::Clock::time_point RealNode::moment(Seconds at) const {
 
 void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
   if (to == rank_) {
-    on_message({rank_, channel, header, payload.kept()});
+    on_message({rank_, channel, header, payload.kept(), now()});
     return;
   }
-  fabric_->send(to, {rank_, channel, header, std::move(payload)});
+  fabric_->send(to, {rank_, channel, header, std::move(payload), now()});
 }
 
 std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "record/run_record.h"
 #include "record/summary.h"
 #include "sync/loop.h"
 #include "sync/task.h"
@@ -27,6 +29,11 @@ struct RunProgress {
 class RunMonitor {
  public:
   virtual ~RunMonitor() = default;
+  // Training begins. While it goes `activity_of` may be called from the calls below, and tells what
+  // a worker is at.
+  virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
+  // What a worker did, or kCoordinator: then it is its journal alone.
+  virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
   // Asked often. A reason ("SIGINT") ends the run in order: the step under way is finished, the
@@ -47,6 +54,18 @@ struct RunOutcome {
   std::optional<std::int64_t> simulated_events;
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };
+
+// How far a worker is. Its journal is still to be added.
+inline WorkerNews news_of(const WorkerResult& result, std::int64_t bytes_sent) {
+  return {.samples = result.samples,
+          .steps = result.steps,
+          .share = result.step_samples,
+          .compute = result.times.compute,
+          .communicate = result.times.communicate,
+          .wait = result.times.wait,
+          .bytes_sent = bytes_sent,
+          .entries = {}};
+}
 
 // One worker's line of the summary.
 inline WorkerSummary summary_of(Rank rank, const WorkerResult& result, std::int64_t bytes_sent) {

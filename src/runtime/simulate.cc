@@ -30,7 +30,9 @@ class Simulation {
 
   RunOutcome run() {
     cluster_.start(kCoordinator, [&](Node& node) {
-      service_ = serve(node, job_, ledger_options_.dataset, [&] { return stopped_.has_value(); });
+      service_ = serve(
+          node, job_, ledger_options_.dataset, [&] { return stopped_.has_value(); },
+          &service_journal_);
     });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
@@ -38,6 +40,8 @@ class Simulation {
     for (int server = 0; server < job_.servers(); ++server) {
       cluster_.start(job_.cluster.workers + server, [&](Node& node) { hold(node, job_); });
     }
+    monitor_.on_begin(
+        [&](Rank rank) { return workers_[static_cast<std::size_t>(rank)]->journal.activity(); });
     cluster_.poll([&] { return monitor_.abandon_requested(); });
     try {
       cluster_.run();
@@ -56,13 +60,16 @@ class Simulation {
         : sim(simulation), rank(its_rank), replica(simulation.task_.make_replica()) {}
 
     void train_on(Node& node) {
-      result = train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
-                            [this] { return sim.stop_requested(*this); }, sim.meeting_.get()});
+      result =
+          train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
+                       [this] { return sim.stop_requested(*this); }, sim.meeting_.get(), &journal});
+      sim.tell_news(*this, result);
     }
 
-    void on_step(Seconds seconds, const Progress& progress, const WorkerResult&) override {
+    void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) override {
       last = progress;
       loss.add(progress.loss_sum, progress.loss_samples);
+      sim.tell_news(*this, so_far);
       sim.on_step(rank, seconds, progress);
     }
 
@@ -76,6 +83,7 @@ class Simulation {
     Simulation& sim;
     const Rank rank;
     std::unique_ptr<Replica> replica;
+    Journal journal;
     WorkerResult result;
     Progress last;
     LossMeter loss;
@@ -104,6 +112,20 @@ class Simulation {
                               Message message) { cluster_.deliver(to, at, std::move(message)); }};
   }
 
+  void tell_news(Worker& worker, const WorkerResult& so_far) {
+    const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker.rank));
+    JournalEntries entries = std::move(news_.entries);  // whose room is used again
+    news_ = news_of(so_far, bytes);
+    worker.journal.take(entries);
+    news_.entries = std::move(entries);
+    monitor_.on_news(worker.rank, news_);
+  }
+
+  void tell_service_news() {
+    service_journal_.take(service_news_.entries);
+    monitor_.on_news(kCoordinator, service_news_);
+  }
+
   void on_step(Rank rank, Seconds seconds, const Progress& progress) {
     if (rank != 0) {
       return;
@@ -112,6 +134,7 @@ class Simulation {
     if (progress.loss_samples > 0) {
       report.loss = progress.loss_sum / static_cast<double>(progress.loss_samples);
     }
+    tell_service_news();
     monitor_.on_progress(report);
     if (!stopped_) {
       stopped_ = monitor_.stop_requested();
@@ -142,6 +165,7 @@ class Simulation {
       outcome.servers.push_back({rank, static_cast<std::int64_t>(cluster_.bytes_sent(rank))});
     }
     wait_for_the_last(outcome);
+    tell_service_news();
     Worker& first = *workers_.front();
     outcome.allocation = summary_of(first.result.allocation);
     outcome.service = service_;
@@ -164,6 +188,9 @@ class Simulation {
   std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
   ServiceResult service_;
+  Journal service_journal_;
+  WorkerNews news_;
+  WorkerNews service_news_;
   std::optional<std::string> stopped_;
   std::int64_t most_asked_ = 0;
   std::optional<std::int64_t> stops_at_;

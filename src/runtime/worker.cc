@@ -2,16 +2,20 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
+#include "runtime/clock_offset.h"
 #include "runtime/control.h"
 #include "runtime/real_node.h"
+#include "runtime/run.h"
 #include "sync/loop.h"
 
 namespace motley {
@@ -19,12 +23,14 @@ namespace {
 
 constexpr double kGoodbyeSeconds = 2;
 constexpr Seconds kProgressInterval = 0.1;
+constexpr int kClockProbes = 8;
 
-// Tells the coordinator that this process is alive, whatever the training thread is doing.
+// Tells the coordinator that this process is alive, and more, whatever the training thread is
+// doing.
 class Heartbeat {
  public:
-  Heartbeat(Fabric& fabric, Rank rank, Seconds interval)
-      : thread_([this, &fabric, rank, interval] { beat(fabric, rank, interval); }) {}
+  Heartbeat(Seconds interval, std::function<void()> beat)
+      : interval_(interval), beat_(std::move(beat)), thread_([this] { go_on(); }) {}
   ~Heartbeat() {
     {
       std::lock_guard lock(mutex_);
@@ -37,15 +43,16 @@ class Heartbeat {
   Heartbeat& operator=(const Heartbeat&) = delete;
 
  private:
-  void beat(Fabric& fabric, Rank rank, Seconds interval) {
-    const std::chrono::duration<double> pause(interval);
+  void go_on() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      fabric.send(kCoordinator, {rank, Channel::kControl, header_of(Control::kHeartbeat), {}});
-      changed_.wait_for(lock, pause, [&] { return stopping_; });
+      beat_();
+      changed_.wait_for(lock, interval_, [&] { return stopping_; });
     }
   }
 
+  const std::chrono::duration<double> interval_;
+  const std::function<void()> beat_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
@@ -90,7 +97,7 @@ class Worker final : public FabricSink, public Observer {
     if (!start) {
       return fail("the coordinator's start message is damaged");
     }
-    Heartbeat heartbeat(fabric_, options_.rank, start->heartbeat);
+    Heartbeat heartbeat(std::min(start->heartbeat, kProgressInterval), [this] { beat(); });
     const auto loaded = load(start->job, options_.rank);
     if (!loaded) {
       return tl::unexpected(loaded.error());
@@ -105,13 +112,21 @@ class Worker final : public FabricSink, public Observer {
   Status train_job(const Job& job, Task& task) {
     node_.set_paced(!job.cluster.has_quotas());
     auto replica = task.make_replica();
-    const Part part{job, task.training_samples(), *replica, *this,
-                    [this] { return stop_requested_.load(); }};
+    const Part part{job,
+                    task.training_samples(),
+                    *replica,
+                    *this,
+                    [this] { return stop_requested_.load(); },
+                    nullptr,
+                    &journal_};
     if (Status status = await_go(); !status) {
       return status;
     }
+    training_ = true;
     DoneInfo done;
     node_.run([&](Node& node) { done.result = train(node, part); });
+    training_ = false;
+    tell_progress();
 
     done.cluster_samples = last_.samples;
     done.bytes_sent = fabric_.bytes_sent();
@@ -141,23 +156,62 @@ class Worker final : public FabricSink, public Observer {
     return {};
   }
 
+  // The coordinator's clock, in this one's time.
+  Status find_clock() {
+    std::vector<ClockProbe> probes;
+    for (int i = 0; i < kClockProbes; ++i) {
+      const std::int64_t asked = clock_ns();
+      tell(Control::kClock);
+      const auto answer = await(Control::kClock).payload.record<ClockInfo>();
+      if (!answer) {
+        return fail("the coordinator's clock message is damaged");
+      }
+      probes.push_back({asked, answer->now_ns, clock_ns()});
+    }
+    clock_offset_ = clock_offset(probes);
+    return {};
+  }
+
+  static std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
+
   Status await_go() {
+    if (Status status = find_clock(); !status) {
+      return status;
+    }
     tell(Control::kReady);
     const auto go = await(Control::kGo).payload.record<GoInfo>();
     if (!go) {
       return fail("the coordinator's go message is damaged");
     }
-    node_.restart_clock(Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns)));
+    node_.restart_clock(
+        Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns - clock_offset_)));
     return {};
   }
 
-  void on_step(Seconds now, const Progress& progress, const WorkerResult&) override {
+  void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) override {
     last_ = progress;
     loss_.add(progress.loss_sum, progress.loss_samples);
-    if (now - told_ >= kProgressInterval) {
-      told_ = now;
-      tell(Control::kProgress, encode(ProgressInfo{now, progress}));
+    std::lock_guard lock(telling_);
+    progress_.seconds = now;
+    progress_.progress = progress;
+    progress_.news = news_of(so_far, 0);
+  }
+
+  // On the heartbeat's thread.
+  void beat() {
+    if (training_) {
+      tell_progress();
+    } else {
+      tell(Control::kHeartbeat);
     }
+  }
+
+  void tell_progress() {
+    std::lock_guard lock(telling_);
+    progress_.activity = journal_.activity();
+    progress_.news.bytes_sent = fabric_.bytes_sent();
+    journal_.take(progress_.news.entries);
+    tell(Control::kProgress, encode(progress_));
   }
 
   void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
@@ -205,7 +259,11 @@ class Worker final : public FabricSink, public Observer {
   std::atomic<bool> coordinator_gone_ = false;
   Progress last_;
   LossMeter loss_;
-  Seconds told_ = 0;
+  std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
+  Journal journal_;
+  std::atomic<bool> training_ = false;
+  std::mutex telling_;     // training thread and heartbeat
+  ProgressInfo progress_;  // guarded by it: what was last known
 };
 
 }  // namespace

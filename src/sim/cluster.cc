@@ -405,7 +405,8 @@ void SimCluster::Impl::SimNode::send(Rank to, Channel channel, Header header, Pa
                 {.from = rank_,
                  .channel = channel,
                  .header = header,
-                 .payload = payload.is_borrowed() ? payload.kept() : std::move(payload)});
+                 .payload = payload.is_borrowed() ? payload.kept() : std::move(payload),
+                 .sent = now()});
 }
 
 std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Seconds deadline) {

@@ -36,13 +36,22 @@ StepCost take(std::span<const float> numbers) {
   return {.fixed = numbers[0], .per_sample = numbers[1], .error = numbers[2]};
 }
 
+// The first of them.
+std::string in_words(const Shares& shares) {
+  constexpr std::size_t kFew = 16;
+  const auto few = std::span(shares).first(std::min(shares.size(), kFew));
+  return fmt::format("{}{}", fmt::join(few, " "), shares.size() > kFew ? " ..." : "");
+}
+
 }  // namespace
 
-Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance)
+Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance,
+                     Journal& journal)
     : node_(node),
       allocation_(*find_allocation(job.strategy.allocation)),
       job_(job),
       advance_(advance),
+      journal_(journal),
       ledger_(ledger),
       window_(job.strategy.adaptive.window),
       collective_(node, Channel::kShares),
@@ -87,9 +96,23 @@ std::size_t Allocator::next_share() {
 // Only what a step is computed with goes into the history: the run may end before.
 void Allocator::take_effect() {
   if (asked_) {
+    write_down(current(), asked_->decision);
     set_own(asked_->decision.shares);
     history_.push_back(std::move(*asked_));
     asked_.reset();
+  }
+}
+
+// Where all hold the same shares, one of them says so; else each for itself.
+void Allocator::write_down(const Shares& before, const Decision& decision) {
+  if (advance_ == Advance::kAtOwnPace && before[self()] != decision.shares[self()]) {
+    journal_.add({node_.now(), "shares",
+                  fmt::format("{} -> {}", before[self()], decision.shares[self()]),
+                  decision.reason});
+  } else if (advance_ == Advance::kTogether && node_.rank() == 0) {
+    journal_.add({node_.now(), "shares",
+                  fmt::format("{} -> {}", in_words(before), in_words(decision.shares)),
+                  decision.reason});
   }
 }
 

@@ -14,6 +14,7 @@
 #include "allocate/ledger.h"
 #include "job/job.h"
 #include "node/node.h"
+#include "record/journal.h"
 #include "sync/collective.h"
 
 namespace motley {
@@ -42,7 +43,8 @@ struct AllocationResult {
 
 class Allocator {
  public:
-  Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance);
+  Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance,
+            Journal& journal);
 
   // This worker's part of a step that all take together, which begins: by the current shares, or
   // for a short step by their proportion.
@@ -68,6 +70,7 @@ class Allocator {
   // Of all workers, in a full step: those of the step under way.
   Shares current() const;
   void set_own(const Shares& shares);
+  void write_down(const Shares& before, const Decision& decision);
   std::size_t self() const { return static_cast<std::size_t>(node_.rank()); }
   std::optional<StepCost> news(std::int64_t used);
   void hear_together(const StepCost& mine);
@@ -77,6 +80,7 @@ class Allocator {
   const Allocation& allocation_;
   const Job& job_;
   const Advance advance_;
+  Journal& journal_;
   const LedgerOptions ledger_;
   const std::int64_t window_;  // steps
   Collective collective_;

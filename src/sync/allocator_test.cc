@@ -41,7 +41,8 @@ std::vector<Ended> run(const Job& job, const LedgerOptions& ledger, Advance adva
   SimCluster cluster(job.cluster);
   for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
     cluster.start(rank, [&](Node& node) {
-      Allocator allocator(node, job, ledger, advance);
+      Journal unread(0);
+      Allocator allocator(node, job, ledger, advance, unread);
       CostModel cost(job.cluster, node.rank(), job.seed);
       Ended& mine = ended[static_cast<std::size_t>(node.rank())];
       for (int step = 1; step <= steps; ++step) {
@@ -115,7 +116,8 @@ TEST(Allocator, StepsOfTheirOwnPaceNeedNobodyToAnswer) {
   Seconds fast_done = 0;
   for (Rank rank = 0; rank < 3; ++rank) {
     cluster.start(rank, [&](Node& node) {
-      Allocator allocator(node, job, ledger, Advance::kAtOwnPace);
+      Journal unread(0);
+      Allocator allocator(node, job, ledger, Advance::kAtOwnPace, unread);
       for (int step = 1; step <= 50; ++step) {
         node.busy(node.rank() == 2 ? 100.0 : 0.1, [] {});
         allocator.take_effect();
@@ -136,7 +138,8 @@ TEST(Allocator, AShortStepIsSharedInProportion) {
   SimCluster cluster(job.cluster);
   for (Rank rank = 0; rank < 4; ++rank) {
     cluster.start(rank, [&](Node& node) {
-      Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether);
+      Journal unread(0);
+      Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether, unread);
       for (const Shares& shares : expected) {
         const auto count = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
         const StepSamples step{3, 70, count};

@@ -53,9 +53,13 @@ void GapMeter::apply_what_is_certain() {
     moved_.clear();
     for (; !events_.empty() && events_.top().at == now; events_.pop()) {
       set_iteration(events_.top().worker, events_.top().iteration);
+      newest_ = std::max(newest_, events_.top().iteration);
       moved_.push_back(events_.top().worker);
     }
-    std::ranges::for_each(moved_, [&](Rank worker) { measure(worker); });
+    std::ranges::for_each(moved_, [&](Rank worker) {
+      measure(worker);
+      count_behind(worker);
+    });
   }
 }
 
@@ -71,6 +75,15 @@ void GapMeter::measure(Rank ahead) {
   const std::size_t place = static_cast<std::size_t>(ahead) % places_;
   const std::int64_t iteration = iteration_[lane * 2 * room_ + place];
   look_at({lane, place, iteration}, known_[lane].top(), 0);
+}
+
+void GapMeter::count_behind(Rank worker) {
+  const std::size_t lane = static_cast<std::size_t>(worker) / places_;
+  const std::size_t place = static_cast<std::size_t>(worker) % places_;
+  const std::int64_t iteration = iteration_[lane * 2 * room_ + place];
+  const auto behind = static_cast<std::size_t>(std::min(newest_ - iteration, kFarthest));
+  behind_.resize(std::max(behind_.size(), behind + 1));
+  ++behind_[behind];
 }
 
 void GapMeter::look_at(const Ahead& ahead, int level, std::size_t run) {

@@ -39,9 +39,13 @@ class GapMeter {
   // first entry is for neighbours. Complete when all have left.
   const std::vector<std::int64_t>& by_distance() const { return by_distance_; }
   std::int64_t largest() const;
+  // How often a worker that began an iteration was so many behind the one farthest ahead. What is
+  // beyond the last entry counts there.
+  const std::vector<std::int64_t>& behind() const { return behind_; }
 
  private:
   static constexpr Seconds kEver = 1e18;
+  static constexpr std::int64_t kFarthest = 63;
 
   struct Event {
     Seconds at;
@@ -60,6 +64,7 @@ class GapMeter {
   void apply_what_is_certain();
   void set_iteration(Rank worker, std::int64_t iteration);
   void measure(Rank ahead);
+  void count_behind(Rank worker);
   void look_at(const Ahead& ahead, int level, std::size_t run);
   std::int64_t slowest_of(const Ahead& ahead, int level, std::size_t run) const;
   void note(const Ahead& ahead, std::size_t step, std::int64_t gap);
@@ -77,6 +82,8 @@ class GapMeter {
   Seconds end_ = kEver;      // when the first one left
   std::vector<Rank> moved_;  // at the moment under way
   std::vector<std::int64_t> by_distance_;
+  std::int64_t newest_ = 0;  // iteration of anybody
+  std::vector<std::int64_t> behind_;
 };
 
 }  // namespace motley

@@ -22,8 +22,9 @@ struct WorkerTimes {
 };
 
 struct WorkerResult {
-  std::int64_t samples = 0;  // computed by this worker
-  std::int64_t steps = 0;    // its own iterations
+  std::int64_t samples = 0;      // computed by this worker
+  std::int64_t steps = 0;        // its own iterations
+  std::size_t step_samples = 0;  // of the last one
   WorkerTimes times;
   AllocationResult allocation;  // filled in when the run is over
 };
@@ -48,6 +49,7 @@ struct Part {
   // True once the run should end early (target reached, interrupted).
   std::function<bool()> stop_requested;
   RingMeeting* meeting = nullptr;  // of large simulations (sync/ring_meeting.h)
+  Journal* journal = nullptr;      // none: nobody reads it
 };
 
 // Returns when the run is over for this worker.
@@ -59,6 +61,6 @@ void hold(Node& node, const Job& job);
 // The coordinator's side of the job's method. Returns when the run is over for all workers; at once
 // when the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
-                    std::function<bool()> stop_requested);
+                    std::function<bool()> stop_requested, Journal* journal = nullptr);
 
 }  // namespace motley

@@ -10,6 +10,7 @@
 #include "base/figure.h"
 #include "job/job.h"
 #include "node/node.h"
+#include "record/journal.h"
 
 namespace motley {
 
@@ -18,6 +19,7 @@ struct ServiceContext {
   Node& node;
   const Job& job;
   const LedgerOptions& ledger;
+  Journal& journal;  // for what is decided, and how far apart the workers are
   // True once the run should end early (target reached, interrupted). A service that deals out the
   // samples sees to it that all workers leave together.
   std::function<bool()> stop_requested;

@@ -14,6 +14,7 @@
 #include "allocate/ledger.h"
 #include "job/job.h"
 #include "node/node.h"
+#include "record/journal.h"
 #include "sync/allocator.h"
 #include "sync/replica.h"
 #include "sync/ring_meeting.h"
@@ -74,6 +75,7 @@ struct StrategyContext {
   Ledger& ledger;
   Allocator& allocator;  // how much each worker computes
   const Job& job;
+  Journal& journal;  // for what is decided
   // True once the run should end early (target reached, interrupted). The strategy sees to it that
   // all workers leave together. Votes cannot travel in a phantom: those who train one, which is in
   // a simulation, are all told the same when each asks for the n-th time.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -144,6 +146,9 @@ class Hop final : public Strategy {
       counts_[kJumps] += 1;
       counts_[kJumpsCutShort] += reason == kLongestJump ? 1 : 0;
       counts_[kIterationsSkipped] += jump - 1;
+      context_.journal.add({context_.node.now(), "jump",
+                            fmt::format("iteration {} -> {}", iteration_, next),
+                            std::string(reason)});
       reduce(next - 1, iteration_ + 1);
     }
     iteration_ = next;

@@ -1,5 +1,7 @@
 #include "sync/parameter_server/adsp.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -92,7 +94,7 @@ class AdspService final : public DepotListener {
     worker.commits = request.commits;
     loss_.report(request.loss_sum, loss_samples);
     used_ += loss_samples;
-    look_at_clock(context_.node.now() - began_);
+    look_at_clock(context_.node.now());
   }
 
   bool on_note(Rank, const Payload&) override { return false; }
@@ -127,6 +129,11 @@ class AdspService final : public DepotListener {
   void begin_period(Seconds now) {
     search_.set_most(most_commits());
     const std::int64_t commits = spec_.search ? search_.commits() : spec_.commits;
+    if (commits_tried_.empty() || commits_tried_.back() != commits) {
+      context_.journal.add({now, "commits",
+                            fmt::format("{} in a period of {:.3g} s", commits, *gamma_),
+                            spec_.search ? search_.reason() : "as the job says"});
+    }
     commits_tried_.push_back(commits);
     target_total_ += commits;
     const Period period{*gamma_, target_total_};
@@ -160,7 +167,6 @@ class AdspService final : public DepotListener {
   }
 
   const ServiceContext context_;
-  const Seconds began_ = context_.node.now();  // a coordinator's clock runs before the run does
   const AdspSpec spec_;
   GlobalLoss loss_;
   CommitSearch search_;

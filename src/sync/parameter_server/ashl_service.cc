@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -100,13 +102,19 @@ class AshlService final : public DepotListener {
     }
     plan_ = plan_stages(known, options_);
     ++plans_;
+    context_.journal.add({context_.node.now(), "plan",
+                          fmt::format("iterations between commits: AHL {}, SHL {}",
+                                      fmt::join(plan_->ahl.rounds.iterations, " "),
+                                      fmt::join(plan_->shl.rounds.iterations, " ")),
+                          plan_->reason});
     give_orders();
   }
 
   // A worker's eta_i stays that of the coarse stage: its share of the data is the same in both.
   void give_orders() {
     if (stage_.fine() && !switched_) {
-      switched_ = context_.node.now() - began_;
+      switched_ = context_.node.now();
+      context_.journal.add({*switched_, "stage", "AHL -> SHL", stage_.reason()});
     }
     const std::vector<double> weights = commit_weights(plan_->ahl.rounds.shares);
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
@@ -145,7 +153,6 @@ class AshlService final : public DepotListener {
   }
 
   const ServiceContext context_;
-  const Seconds began_ = context_.node.now();  // a coordinator's clock runs before the run does
   const PlanOptions options_;
   StageSwitch stage_;
   std::vector<std::optional<WorkerProfile>> profiles_;  // by worker, as last measured

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/random.h"
+#include "node/forwarding_node.h"
 #include "sync/parameter_server/messages.h"
 #include "tests/figure.h"
-#include "tests/forwarding_node.h"
 #include "tests/relative_difference.h"
 #include "tests/simulated_job.h"
 #include "tests/still_models.h"

@@ -228,6 +228,9 @@ void Controller::count(const Group& group) {
   for (const std::int64_t staleness : group.staleness) {
     statistics_.staleness += staleness;
     statistics_.largest_staleness = std::max(statistics_.largest_staleness, staleness);
+    const auto place = static_cast<std::size_t>(std::min(staleness, GroupStatistics::kStalest));
+    statistics_.staleness_counts.resize(std::max(statistics_.staleness_counts.size(), place + 1));
+    ++statistics_.staleness_counts[place];
   }
   graph_.add(group.members);
   if (finished_.empty()) {

@@ -58,11 +58,15 @@ struct Group {
 
 // What the groups came to.
 struct GroupStatistics {
+  static constexpr std::int64_t kStalest = 63;
+
   std::int64_t groups = 0;
   std::int64_t members = 0;    // of all groups together
   std::int64_t bridges = 0;    // groups that connected what the filter asked for
   std::int64_t staleness = 0;  // iterations behind the newest member, of all together
   std::int64_t largest_staleness = 0;
+  // How often a member was so many behind; more than kStalest counts as that.
+  std::vector<std::int64_t> staleness_counts;
   std::int64_t largest_gap = 0;  // between the iterations of any two workers
   // The largest number of groups in a row that it took to connect all workers; none: never.
   std::optional<std::int64_t> longest_window;

@@ -71,6 +71,7 @@ class Service {
 
   void release(const Group& group) {
     over_ = group.last;
+    write_down(group);
     GroupNews news;
     if (!group.last) {
       news.members = group.members;
@@ -84,6 +85,15 @@ class Service {
       news.evaluation = over_ ? 0 : dealer_.evaluation_for(group.members[i]);
       context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
     }
+  }
+
+  void write_down(const Group& group) {
+    context_.journal.add(
+        {context_.node.now(), "group",
+         group.last ? "all workers" : fmt::format("workers {}", fmt::join(group.members, " ")),
+         std::string(group.reason)});
+    context_.journal.set_behind("iterations behind the newest member, when a group averaged",
+                                controller_.statistics().staleness_counts);
   }
 
   ServiceResult result() const {

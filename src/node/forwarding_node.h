@@ -1,4 +1,4 @@
-// A Node that hands everything on to another one; tests override what they want to see.
+// A Node that hands everything on to another one; who derives from it looks on, or in between.
 #pragma once
 
 #include <functional>

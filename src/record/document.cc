@@ -1,0 +1,174 @@
+#include "record/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "record/json_values.h"
+
+namespace motley {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::kRunning:
+      return "running";
+    case RunState::kDone:
+      return "done";
+    case RunState::kStopped:
+      return "stopped";
+    case RunState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+std::string who(Rank rank) {
+  return rank == kCoordinator ? "coordinator" : fmt::format("worker {}", rank);
+}
+
+Json straggler_of(const RunRecord& record) {
+  const bool is_over = record.state() != RunState::kRunning;
+  const auto straggler = find_straggler(is_over ? record.paces() : record.recent());
+  return straggler ? Json{{"rank", straggler->rank}, {"reason", straggler->reason}} : Json(nullptr);
+}
+
+// Seconds of the last bin that have passed.
+Seconds length_of_bin(const RunRecord& record, std::size_t bin) {
+  const Seconds passed = record.seconds() - static_cast<Seconds>(bin) * record.bin_width();
+  return std::clamp(passed, record.bin_width() * 1e-3, record.bin_width());
+}
+
+Json throughput_of(const RunRecord& record) {
+  std::vector<double> samples(record.bins(), 0);
+  for (Rank rank = 0; rank < record.facts().workers; ++rank) {
+    const auto row = record.row(rank, RunRecord::kSamples);
+    for (std::size_t bin = 0; bin < samples.size(); ++bin) {
+      samples[bin] += row[bin];
+    }
+  }
+  Json rates = Json::array();
+  for (std::size_t bin = 0; bin < samples.size(); ++bin) {
+    rates.push_back(brief_number(samples[bin] / length_of_bin(record, bin)));
+  }
+  return rates;
+}
+
+Json row_of(const RunRecord& record, Rank rank, RunRecord::Row which) {
+  Json row = Json::array();
+  for (const double amount : record.row(rank, which)) {
+    row.push_back(brief_number(amount));
+  }
+  return row;
+}
+
+Json shares_of(const RunRecord& record, Rank rank) {
+  const auto steps = record.row(rank, RunRecord::kSteps);
+  const auto samples = record.row(rank, RunRecord::kStepSamples);
+  Json shares = Json::array();
+  for (std::size_t bin = 0; bin < steps.size(); ++bin) {
+    shares.push_back(steps[bin] > 0 ? brief_number(samples[bin] / steps[bin]) : Json(nullptr));
+  }
+  return shares;
+}
+
+Json worker_of(const RunRecord& record, Rank rank, const Moment& moment) {
+  const WorkerNews& latest = record.workers()[static_cast<std::size_t>(rank)].latest;
+  const bool is_over = record.state() != RunState::kRunning || !moment.activity_of;
+  const auto speed = latest.compute > 0
+                         ? number(static_cast<double>(latest.samples) / latest.compute)
+                         : Json(nullptr);
+  return {{"rank", rank},
+          {"samples", latest.samples},
+          {"steps", latest.steps},
+          {"share", latest.share},
+          {"doing", is_over ? "done" : name_of(moment.activity_of(rank).doing)},
+          {"samples_per_second", speed},
+          {"compute_seconds", number(latest.compute)},
+          {"communicate_seconds", number(latest.communicate)},
+          {"wait_seconds", number(latest.wait)},
+          {"bytes_sent", latest.bytes_sent},
+          {"compute", row_of(record, rank, RunRecord::kCompute)},
+          {"communicate", row_of(record, rank, RunRecord::kCommunicate)},
+          {"wait", row_of(record, rank, RunRecord::kWait)},
+          {"shares", shares_of(record, rank)}};
+}
+
+// In order of time: what workers tell arrives in any order.
+Json decisions_of(const RunRecord& record) {
+  std::vector<const RunRecord::Decided*> order;
+  record.decisions().for_each([&](const RunRecord::Decided& each) { order.push_back(&each); });
+  std::ranges::stable_sort(order, {}, [](const auto* each) { return each->decision.at; });
+  Json decisions = Json::array();
+  for (const RunRecord::Decided* each : order) {
+    decisions.push_back({{"seconds", brief_number(each->decision.at)},
+                         {"who", who(each->who)},
+                         {"kind", each->decision.kind},
+                         {"what", each->decision.what},
+                         {"reason", each->decision.reason}});
+  }
+  return decisions;
+}
+
+Json what_was_run(const RunRecord& record) {
+  const RunFacts& facts = record.facts();
+  const Json libtorch = facts.libtorch.empty() ? Json(nullptr) : Json(facts.libtorch);
+  return {{"version", 1},
+          {"made_by", {{"motley", facts.version}, {"libtorch", libtorch}}},
+          {"name", facts.name},
+          {"mode", facts.mode},
+          {"seed", facts.seed},
+          {"strategy",
+           {{"sync", facts.sync}, {"allocation", facts.allocation}, {"codec", facts.codec}}},
+          {"job", facts.job},
+          {"state", name_of(record.state())},
+          {"why", record.why()},
+          {"workers", facts.workers},
+          {"servers", facts.servers},
+          {"batch", facts.batch}};
+}
+
+}  // namespace
+
+Json document_of(const RunRecord& record, const Moment& moment) {
+  const RunFacts& facts = record.facts();
+  Json document = what_was_run(record);
+  document["seconds"] = number(record.seconds());
+  document["samples"] = record.samples();
+  document["limit"] = facts.limit;
+  document["eta_seconds"] = number(moment.eta);
+  document["samples_per_second"] = number(record.samples_per_second());
+  const double ideal = facts.ideal_samples_per_second;
+  document["ideal_samples_per_second"] = ideal > 0 ? number(ideal) : Json(nullptr);
+  document["train_loss"] = number(record.train_loss());
+  document["target_accuracy"] = number(facts.target_accuracy);
+  document["time_to_target"] = number(time_to_target(record.metrics(), facts.target_accuracy));
+  document["bytes_sent"] = record.bytes_sent();
+  document["straggler"] = straggler_of(record);
+  document["metrics"] = Json::array();
+  for (const Metric& metric : record.metrics()) {
+    document["metrics"].push_back(to_json(metric));
+  }
+  document["bins"] = {{"width", record.bin_width()}, {"count", record.bins()}};
+  document["throughput"] = throughput_of(record);
+  document["per_worker"] = Json::array();
+  for (Rank rank = 0; rank < facts.workers; ++rank) {
+    document["per_worker"].push_back(worker_of(record, rank, moment));
+  }
+  const auto& behind = record.behind();
+  document["behind"] =
+      behind ? Json{{"what", behind->what}, {"counts", behind->counts}} : Json(nullptr);
+  document["decisions"] = decisions_of(record);
+  document["decisions_left_out"] = record.decisions().left_out();
+  document["method"] = record.method().empty() ? Json(nullptr) : figures_to_json(record.method());
+  return document;
+}
+
+std::string one_line(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace motley

@@ -1,0 +1,18 @@
+// Values as JSON has them: no NaN, no infinity; what is not a number is null.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/figure.h"
+
+namespace motley {
+
+nlohmann::ordered_json number(double value);
+nlohmann::ordered_json number(std::optional<double> value);
+// To four digits, which is more than a chart shows.
+nlohmann::ordered_json brief_number(double value);
+
+nlohmann::ordered_json figures_to_json(const Figures& figures);
+
+}  // namespace motley

@@ -1,0 +1,48 @@
+// Kept: the first and the last of a long row of entries, and how many there were between. Its
+// memory is bounded however long a run goes on: the beginning shows how it found its way, the end
+// how it goes.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace motley {
+
+template <class Entry>
+class Kept {
+ public:
+  // At most `limit` entries, half of them from the beginning.
+  explicit Kept(std::size_t limit) : first_(limit - limit / 2), last_(limit / 2) {}
+
+  void add(Entry entry) {
+    if (entries_.size() < first_ + last_) {
+      entries_.push_back(std::move(entry));
+      return;
+    }
+    ++left_out_;
+    if (last_ > 0) {
+      entries_[first_ + oldest_] = std::move(entry);
+      oldest_ = (oldest_ + 1) % last_;
+    }
+  }
+
+  std::size_t size() const { return entries_.size(); }
+  std::size_t left_out() const { return left_out_; }
+  // In the order in which they came.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      visit(entries_[i < first_ ? i : first_ + (i - first_ + oldest_) % last_]);
+    }
+  }
+
+ private:
+  const std::size_t first_;
+  const std::size_t last_;
+  std::vector<Entry> entries_;
+  std::size_t oldest_ = 0;  // of the last ones, which go round
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace motley

@@ -1,0 +1,157 @@
+#include "record/run_record.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace motley {
+namespace {
+
+constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // of all workers together
+constexpr std::size_t kMostDecisions = 2'000;
+constexpr std::size_t kMostEvaluations = 10'000;
+constexpr std::size_t kRecently = 8;  // an eighth of the run
+
+std::size_t bins_for(int workers) {
+  const auto among = static_cast<std::size_t>(std::max(workers, 1));
+  return std::clamp(std::bit_floor((std::size_t{1} << 16) / among), std::size_t{32},
+                    std::size_t{256});
+}
+
+std::size_t spans_for(int workers) {
+  const auto among = static_cast<std::size_t>(std::max(workers, 1));
+  return std::clamp(kMostSpans / among, std::size_t{64}, std::size_t{1} << 14);
+}
+
+}  // namespace
+
+RunRecord::RunRecord(RunFacts facts)
+    : facts_(std::move(facts)),
+      workers_(static_cast<std::size_t>(facts_.workers), Worker(spans_for(facts_.workers))),
+      written_(workers_.size(), 0),
+      timeline_(workers_.size() * kRows, bins_for(facts_.workers)),
+      evaluations_(kMostEvaluations),
+      decisions_(kMostDecisions) {}
+
+void RunRecord::add(Rank rank, const WorkerNews& news) {
+  const JournalEntries& entries = news.entries;
+  for (const DecisionRecord& decision : entries.decisions) {
+    decisions_.add({rank, decision});
+  }
+  if (entries.behind) {
+    behind_ = entries.behind;
+  }
+  if (rank == kCoordinator) {
+    std::ranges::for_each(entries.spans, [&](const Span& span) { evaluations_.add(span); });
+    return;
+  }
+  Worker& worker = workers_[static_cast<std::size_t>(rank)];
+  worker.latest = {.samples = news.samples,
+                   .steps = news.steps,
+                   .share = news.share,
+                   .compute = news.compute,
+                   .communicate = news.communicate,
+                   .wait = news.wait,
+                   .bytes_sent = news.bytes_sent,
+                   .entries = {}};
+  std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });
+  std::ranges::for_each(entries.exchanges, [&](const Exchange& e) { worker.exchanges.add(e); });
+}
+
+void RunRecord::add_span(Rank rank, const Span& span) {
+  const auto index = static_cast<std::size_t>(rank);
+  workers_[index].spans.add(span);
+  written_[index] = std::max(written_[index], span.end);
+  const Seconds length = span.end - span.begin;
+  switch (span.doing) {
+    case Doing::kCompute:
+      timeline_.add(row_of(rank, kCompute), span.begin, span.end, length);
+      timeline_.add(row_of(rank, kSamples), span.begin, span.end,
+                    static_cast<double>(span.samples));
+      timeline_.add(row_of(rank, kSteps), span.begin, 1);
+      timeline_.add(row_of(rank, kStepSamples), span.begin, static_cast<double>(span.samples));
+      break;
+    case Doing::kCommunicate:
+      timeline_.add(row_of(rank, kCommunicate), span.begin, span.end, length);
+      break;
+    case Doing::kWait:
+      timeline_.add(row_of(rank, kWait), span.begin, span.end, length);
+      break;
+    case Doing::kEvaluate:
+      break;  // not a worker's
+  }
+}
+
+void RunRecord::add(const Metric& metric) { metrics_.push_back(metric); }
+
+void RunRecord::progress(Seconds seconds, std::int64_t samples, std::optional<double> loss) {
+  seconds_ = std::max(seconds_, seconds);
+  samples_ = std::max(samples_, samples);
+  train_loss_ = loss ? loss : train_loss_;
+}
+
+// The run lasts until its last worker is done: until then the others wait.
+void RunRecord::finish(const Summary& summary) {
+  state_ = summary.stopped ? RunState::kStopped : RunState::kDone;
+  why_ = summary.stopped.value_or("");
+  seconds_ = summary.seconds;
+  samples_ = summary.samples;
+  metrics_ = summary.metrics;
+  method_ = summary.method;
+  for (const WorkerSummary& result : summary.workers) {
+    const auto index = static_cast<std::size_t>(result.rank);
+    if (const Seconds ended = written_[index]; ended < seconds_) {
+      add_span(result.rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
+    }
+    workers_[index].latest = {.samples = result.samples,
+                              .steps = result.steps,
+                              .share = result.share,
+                              .compute = result.compute_seconds,
+                              .communicate = result.communicate_seconds,
+                              .wait = result.wait_seconds,
+                              .bytes_sent = result.bytes_sent,
+                              .entries = {}};
+  }
+}
+
+void RunRecord::fail(std::string why) {
+  state_ = RunState::kFailed;
+  why_ = std::move(why);
+}
+
+double RunRecord::samples_per_second() const {
+  return seconds_ > 0 ? static_cast<double>(samples_) / seconds_ : 0;
+}
+
+std::int64_t RunRecord::bytes_sent() const {
+  std::int64_t sum = 0;
+  for (const Worker& worker : workers_) {
+    sum += worker.latest.bytes_sent;
+  }
+  return sum;
+}
+
+std::span<const double> RunRecord::row(Rank worker, Row row) const {
+  return timeline_.row(row_of(worker, row));
+}
+
+std::vector<WorkerPace> RunRecord::recent() const {
+  return paces_since(bins() < 2 * kRecently ? 0 : bins() - bins() / kRecently);
+}
+
+std::vector<WorkerPace> RunRecord::paces() const { return paces_since(0); }
+
+std::vector<WorkerPace> RunRecord::paces_since(std::size_t bin) const {
+  std::vector<WorkerPace> paces;
+  for (Rank rank = 0; rank < facts_.workers; ++rank) {
+    const auto sum = [&](Row which) {
+      const auto amounts = row(rank, which).subspan(bin);
+      return std::accumulate(amounts.begin(), amounts.end(), 0.0);
+    };
+    paces.push_back(
+        {rank, sum(kSteps), sum(kSamples), sum(kCompute), sum(kCommunicate), sum(kWait)});
+  }
+  return paces;
+}
+
+}  // namespace motley

@@ -1,0 +1,34 @@
+// Who keeps the others waiting, and why: values in, decision and reason out.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/ids.h"
+
+namespace motley {
+
+// What one worker did of late.
+struct WorkerPace {
+  Rank rank = 0;
+  double steps = 0;
+  double samples = 0;
+  Seconds compute = 0;
+  Seconds communicate = 0;
+  Seconds wait = 0;
+
+  Seconds seconds() const { return compute + communicate + wait; }
+};
+
+struct Straggler {
+  Rank rank = 0;
+  std::string reason;
+};
+
+// The worker that waits least while others wait; none when hardly anybody waits, or when all do as
+// much. The reason is what takes it longer than the median of all: a sample, its larger share, or
+// moving bytes.
+std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers);
+
+}  // namespace motley

@@ -1,0 +1,50 @@
+#include "record/timeline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace motley {
+
+Timeline::Timeline(std::size_t rows, std::size_t bins) : bins_(bins), amounts_(rows * bins, 0.0) {
+  MOTLEY_CHECK(bins > 0 && bins % 2 == 0, "{} bins", bins);
+}
+
+void Timeline::add(std::size_t row, Seconds begin, Seconds end, double amount) {
+  begin = std::max(begin, 0.0);
+  end = std::max(begin, end);
+  make_room_for(end);
+  const std::size_t first = bin_of(begin);
+  // What ends where a bin begins is not of that bin.
+  std::size_t last = bin_of(end);
+  if (last > first && static_cast<Seconds>(last) * width_ >= end) {
+    --last;
+  }
+  used_ = std::max(used_, last + 1);
+  double* const amounts = amounts_.data() + row * bins_;
+  double rest = amount;  // the last bin takes it, so that nothing is lost to rounding
+  for (std::size_t bin = first; bin < last; ++bin) {
+    const Seconds from = std::max(begin, static_cast<Seconds>(bin) * width_);
+    const Seconds to = static_cast<Seconds>(bin + 1) * width_;
+    const double part = amount * (to - from) / (end - begin);
+    amounts[bin] += part;
+    rest -= part;
+  }
+  amounts[last] += rest;
+}
+
+void Timeline::make_room_for(Seconds moment) {
+  while (bin_of(moment) >= bins_) {
+    for (std::size_t row = 0; row * bins_ < amounts_.size(); ++row) {
+      double* const amounts = amounts_.data() + row * bins_;
+      for (std::size_t bin = 0; bin < bins_ / 2; ++bin) {
+        amounts[bin] = amounts[2 * bin] + amounts[2 * bin + 1];
+      }
+      std::fill(amounts + bins_ / 2, amounts + bins_, 0.0);
+    }
+    used_ = (used_ + 1) / 2;
+    width_ *= 2;
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,112 @@
+#include "record/trace.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace motley {
+namespace {
+
+// Written as text, event by event: a tree of a quarter of a million of them would be gigabytes.
+class TraceWriter {
+ public:
+  explicit TraceWriter(const RunRecord& record) : record_(record) {}
+
+  std::string write() {
+    text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+    name_processes();
+    for (Rank rank = 0; rank < record_.facts().workers; ++rank) {
+      const RunRecord::Worker& worker = record_.workers()[static_cast<std::size_t>(rank)];
+      worker.spans.for_each([&](const Span& span) { add_span(rank, span); });
+      worker.exchanges.for_each([&](const Exchange& each) { add_arrow(rank, each); });
+    }
+    record_.evaluations().for_each([&](const Span& span) { add_span(kCoordinator, span); });
+    record_.decisions().for_each([&](const RunRecord::Decided& each) { add_decision(each); });
+    text_ += "\n]}\n";
+    return std::move(text_);
+  }
+
+ private:
+  // Processes of a trace are counted from 1, and shown in this order: the coordinator, the workers,
+  // the servers.
+  static int process_of(Rank rank) { return rank + 2; }
+  static double microseconds(Seconds seconds) { return seconds * 1e6; }
+
+  template <class... Parts>
+  void event(fmt::format_string<Parts...> format, Parts&&... parts) {
+    text_ += is_first_ ? "{" : ",\n{";
+    is_first_ = false;
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
+    text_ += '}';
+  }
+
+  static std::string quoted(std::string_view text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+
+  void name_process(Rank rank, const std::string& name) {
+    event(R"("ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}})",
+          process_of(rank), name);
+    event(R"("ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}})",
+          process_of(rank), rank);
+  }
+
+  void name_processes() {
+    name_process(kCoordinator, "coordinator");
+    const int workers = record_.facts().workers;
+    for (Rank rank = 0; rank < workers; ++rank) {
+      name_process(rank, fmt::format("worker {}", rank));
+    }
+    for (int server = 0; server < record_.facts().servers; ++server) {
+      name_process(workers + server, fmt::format("server {}", server));
+    }
+  }
+
+  void add_span(Rank rank, const Span& span) {
+    const std::string_view name = name_of(span.doing);
+    const std::string samples =
+        span.samples > 0 ? fmt::format(R"(,"samples":{})", span.samples) : "";
+    event(R"("ph":"X","name":"{}","cat":"{}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
+          R"("args":{{"step":{}{}}})",
+          name, name, process_of(rank), microseconds(span.begin),
+          microseconds(span.end - span.begin), span.step, samples);
+  }
+
+  // An arrow binds to spans. Servers have none of their own: a thin one stands for the answer.
+  void add_arrow(Rank to, const Exchange& exchange) {
+    const double sent = microseconds(exchange.sent);
+    const double received = microseconds(exchange.received);
+    if (exchange.from >= record_.facts().workers) {
+      event(R"("ph":"X","name":"answer","cat":"exchange","pid":{},"tid":0,"ts":{:.3f},"dur":1)",
+            process_of(exchange.from), sent);
+    }
+    ++arrows_;
+    event(R"("ph":"s","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,"ts":{:.3f},)"
+          R"("args":{{"bytes":{}}})",
+          arrows_, process_of(exchange.from), sent, exchange.bytes);
+    event(R"("ph":"f","bp":"e","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,)"
+          R"("ts":{:.3f})",
+          arrows_, process_of(to), received);
+  }
+
+  void add_decision(const RunRecord::Decided& decided) {
+    const DecisionRecord& decision = decided.decision;
+    event(R"("ph":"i","s":"p","name":{},"cat":"decision","pid":{},"tid":0,"ts":{:.3f},)"
+          R"("args":{{"what":{},"reason":{}}})",
+          quoted(decision.kind), process_of(decided.who), microseconds(decision.at),
+          quoted(decision.what), quoted(decision.reason));
+  }
+
+  const RunRecord& record_;
+  std::string text_;
+  bool is_first_ = true;
+  std::int64_t arrows_ = 0;
+};
+
+}  // namespace
+
+std::string trace_of(const RunRecord& record) { return TraceWriter(record).write(); }
+
+}  // namespace motley

@@ -1,0 +1,41 @@
+#include "sync/witness.h"
+
+#include <algorithm>
+
+namespace motley {
+
+std::optional<Message> Witness::receive_until(Match match, Seconds deadline) {
+  const Seconds asked = now();
+  if (deadline > asked) {
+    journal_.turn_to({Doing::kWait, match.from});
+  }
+  auto message = ForwardingNode::receive_until(match, deadline);
+  journal_.turn_to({Doing::kCommunicate});
+  if (message && message->from != kCoordinator && message->payload.size() > 0) {
+    note(*message, asked);
+  }
+  return message;
+}
+
+void Witness::note(const Message& message, Seconds asked) {
+  const Seconds received = now();
+  const Heard heard{
+      {message.sent, received, message.from, static_cast<std::int64_t>(message.payload.size())},
+      received - asked};
+  const auto known = std::ranges::find(heard_, message.from,
+                                       [](const Heard& entry) { return entry.exchange.from; });
+  if (known == heard_.end() && heard_.size() < kMostPeers) {
+    heard_.push_back(heard);
+  } else if (known != heard_.end() && heard.waited > known->waited) {
+    *known = heard;
+  }
+}
+
+void Witness::write_down() {
+  for (const Heard& heard : heard_) {
+    journal_.add(heard.exchange);
+  }
+  heard_.clear();
+}
+
+}  // namespace motley

@@ -1,0 +1,39 @@
+// Witness: a worker's Node that writes into its journal whom it waits for, and what came from whom.
+//
+// Of all that comes from one peer in a step the journal gets what was waited for longest: a ring
+// passes on hundreds of segments, and one arrow says it. What the coordinator sends is no exchange.
+//
+// Cost: two looks at the clock per message.
+#pragma once
+
+#include <vector>
+
+#include "node/forwarding_node.h"
+#include "record/journal.h"
+
+namespace motley {
+
+class Witness final : public ForwardingNode {
+ public:
+  Witness(Node& node, Journal& journal) : ForwardingNode(node), journal_(journal) {}
+
+  std::optional<Message> receive_until(Match match, Seconds deadline) override;
+
+  // A step is over.
+  void write_down();
+
+ private:
+  static constexpr std::size_t kMostPeers = 64;  // in a step; more are left out
+
+  struct Heard {
+    Exchange exchange;
+    Seconds waited = 0;
+  };
+
+  void note(const Message& message, Seconds asked);
+
+  Journal& journal_;
+  std::vector<Heard> heard_;  // in this step, one of each peer
+};
+
+}  // namespace motley
