@@ -310,7 +310,7 @@ TEST(SimCluster, HoldsThousandsOfFibers) {
   SimCluster cluster(alike(kWorkers));
   int ended = 0;
   start_all(cluster, kWorkers, [&](Node& node) {
-    pass_around(node, 20, 944);
+    pass_around(node, 20, 1'000 - kFrameBytes);
     ++ended;
   });
   cluster.run();
@@ -325,11 +325,11 @@ TEST(SimCluster, TwoLiveInOneThread) {
     node.sleep(1);
     node.busy(1, [&] {
       SimCluster inner(alike(3));
-      start_all(inner, 3, [](Node& one) { all_reduce_in_a_ring(one, 944); });
+      start_all(inner, 3, [](Node& one) { all_reduce_in_a_ring(one, 1'000 - kFrameBytes); });
       inner.run();
       inner_end = inner.now();
     });
-    all_reduce_in_a_ring(node, 944);
+    all_reduce_in_a_ring(node, 1'000 - kFrameBytes);
   });
   outer.run();
   EXPECT_DOUBLE_EQ(inner_end, 4 * 1.5);
@@ -342,7 +342,7 @@ TEST(SimCluster, TwoRunOnTwoThreadsAtOnce) {
     start_all(cluster, 8, [](Node& node) {
       for (int i = 0; i < 50; ++i) {
         node.busy(0.1, [] {});
-        all_reduce_in_a_ring(node, 944);
+        all_reduce_in_a_ring(node, 1'000 - kFrameBytes);
       }
     });
     cluster.run();

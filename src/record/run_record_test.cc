@@ -1,0 +1,193 @@
+#include "record/run_record.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "record/document.h"
+#include "record/trace.h"
+
+namespace motley {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+RunFacts facts_of(int workers) {
+  RunFacts facts;
+  facts.name = "a <b> \"c\"";
+  facts.mode = "simulate";
+  facts.sync = "hop";
+  facts.job = "name = \"x\"\n";
+  facts.version = "1.2.3";
+  facts.workers = workers;
+  facts.batch = 10;
+  facts.limit = 100;
+  facts.ideal_samples_per_second = 8;
+  facts.target_accuracy = 0.5;
+  return facts;
+}
+
+// A step of 5 samples in 2 s, of which it computed one.
+WorkerNews step_news(std::int64_t step) {
+  const auto begin = static_cast<Seconds>(2 * step);
+  WorkerNews news;
+  news.samples = 5 * (step + 1);
+  news.steps = step + 1;
+  news.share = 5;
+  news.entries.spans = {{begin, begin + 1, step, 5, Doing::kCompute},
+                        {begin + 1, begin + 1.75, step, 0, Doing::kWait},
+                        {begin + 1.75, begin + 2, step, 0, Doing::kCommunicate}};
+  return news;
+}
+
+Summary summary_of_two() {
+  Summary summary;
+  summary.seconds = 8;
+  summary.samples = 35;
+  summary.metrics = {{4, 2, 20, 0.5, 0.4, {}}, {8, 4, 35, 0.25, 0.6, 0.3}};
+  summary.method = {{"jumps", std::int64_t{3}}};
+  for (const Rank rank : {0, 1}) {
+    WorkerSummary& worker = summary.workers.emplace_back();
+    worker.rank = rank;
+    worker.steps = 4 - rank;
+    worker.samples = 5 * worker.steps;
+    worker.compute_seconds = static_cast<double>(worker.steps);
+    worker.communicate_seconds = 0.25 * worker.compute_seconds;
+    worker.wait_seconds = 8 - 1.25 * worker.compute_seconds;
+    worker.bytes_sent = 7 + rank;
+  }
+  return summary;
+}
+
+RunRecord record_of_two() {
+  RunRecord record(facts_of(2));
+  for (std::int64_t step = 0; step < 4; ++step) {
+    record.add(0, step_news(step));
+    if (step < 3) {
+      WorkerNews news = step_news(step);
+      news.entries.exchanges = {{news.entries.spans[0].end, news.entries.spans[1].end, 0, 4'000}};
+      record.add(1, news);
+    }
+  }
+  WorkerNews decided;
+  decided.entries.decisions = {{3, "jump", "iteration 1 -> 3", "far \"behind\""}};
+  decided.entries.behind = Behind{"whom", {5, 1}};
+  decided.entries.spans = {{4, 4.5, 2, 0, Doing::kEvaluate}};
+  record.add(kCoordinator, decided);
+  record.progress(8, 35, 0.25);
+  return record;
+}
+
+TEST(RunRecord, EverySecondOfEveryWorkerIsAccountedFor) {
+  RunRecord record = record_of_two();
+  record.finish(summary_of_two());
+  for (const WorkerPace& worker : record.paces()) {
+    EXPECT_NEAR(worker.seconds(), 8, 1e-9) << worker.rank;
+    const WorkerNews& latest = record.workers()[static_cast<std::size_t>(worker.rank)].latest;
+    EXPECT_NEAR(worker.compute, latest.compute, 1e-9);
+    EXPECT_NEAR(worker.wait, latest.wait, 1e-9);
+    EXPECT_NEAR(worker.communicate, latest.communicate, 1e-9);
+    EXPECT_NEAR(worker.samples, static_cast<double>(latest.samples), 1e-9);
+  }
+}
+
+TEST(RunRecord, TheDocumentOfARunThatGoes) {
+  const RunRecord record = record_of_two();
+  Moment moment;
+  moment.eta = 12;
+  moment.activity_of = [](Rank rank) {
+    return rank == 0 ? Activity{Doing::kWait, 1} : Activity{Doing::kCompute};
+  };
+  const Json document = document_of(record, moment);
+  EXPECT_EQ(document["state"], "running");
+  EXPECT_EQ(document["eta_seconds"], 12);
+  EXPECT_EQ(document["samples"], 35);
+  EXPECT_EQ(document["per_worker"][0]["doing"], "wait");
+  EXPECT_EQ(document["per_worker"][1]["doing"], "compute");
+  EXPECT_EQ(document["method"], nullptr);
+  EXPECT_EQ(document["made_by"]["libtorch"], nullptr);
+}
+
+TEST(RunRecord, TheDocumentOfARunThatIsOver) {
+  RunRecord record = record_of_two();
+  record.finish(summary_of_two());
+  const Json document = document_of(record);
+  EXPECT_EQ(document["state"], "done");
+  EXPECT_EQ(document["name"], "a <b> \"c\"");
+  EXPECT_EQ(document["time_to_target"], 8);
+  EXPECT_EQ(document["bytes_sent"], 15);
+  EXPECT_EQ(document["method"]["jumps"], 3);
+  EXPECT_EQ(document["behind"]["counts"], Json::parse("[5, 1]"));
+  EXPECT_EQ(document["decisions"][0]["who"], "coordinator");
+  EXPECT_EQ(document["decisions"][0]["reason"], "far \"behind\"");
+  const Json& worker = document["per_worker"][0];
+  const std::size_t bins = document["bins"]["count"];
+  for (const char* row : {"compute", "communicate", "wait", "shares"}) {
+    EXPECT_EQ(worker[row].size(), bins) << row;
+  }
+  EXPECT_EQ(document["throughput"].size(), bins);
+  EXPECT_EQ(worker["doing"], "done");
+  EXPECT_EQ(worker["shares"][0], 5);
+  EXPECT_EQ(one_line(document).find('\n'), std::string::npos);
+}
+
+TEST(RunRecord, ARunThatFailedSaysWhy) {
+  RunRecord record = record_of_two();
+  record.fail("worker 1 (pid 3) was killed");
+  const Json document = document_of(record);
+  EXPECT_EQ(document["state"], "failed");
+  EXPECT_EQ(document["why"], "worker 1 (pid 3) was killed");
+}
+
+TEST(RunRecord, NamesThatAreNoTextDoNoHarm) {
+  RunFacts facts = facts_of(1);
+  facts.name = "\xff\xfe";
+  const RunRecord record(facts);
+  EXPECT_TRUE(Json::accept(one_line(document_of(record))));
+}
+
+TEST(Trace, HoldsSpansArrowsAndDecisions) {
+  RunRecord record = record_of_two();
+  record.finish(summary_of_two());
+  const Json trace = Json::parse(trace_of(record));
+  int spans = 0;
+  int begins = 0;
+  int ends = 0;
+  Json decision;
+  for (const Json& event : trace["traceEvents"]) {
+    const std::string phase = event["ph"];
+    spans += phase == "X" ? 1 : 0;
+    begins += phase == "s" ? 1 : 0;
+    ends += phase == "f" ? 1 : 0;
+    if (phase == "i") {
+      decision = event;
+    }
+    if (phase == "f") {
+      EXPECT_EQ(event["pid"], 3);  // worker 1: what came from worker 0
+      EXPECT_EQ(event["bp"], "e");
+    }
+  }
+  EXPECT_EQ(spans, 12 + 9 + 1 + 1);  // two workers, the wait for the end, an evaluation
+  EXPECT_EQ(begins, 3);
+  EXPECT_EQ(ends, 3);
+  EXPECT_EQ(decision["args"]["reason"], "far \"behind\"");
+  EXPECT_EQ(decision["ts"], 3e6);
+}
+
+// However long it goes on.
+TEST(RunRecord, IsBounded) {
+  RunRecord record(facts_of(4));
+  for (std::int64_t step = 0; step < 20'000; ++step) {
+    record.add(static_cast<Rank>(step % 4), step_news(step));
+    WorkerNews decided;
+    decided.entries.decisions = {
+        {static_cast<Seconds>(step), "group", "workers 0 1", "first come"}};
+    record.add(kCoordinator, decided);
+  }
+  EXPECT_LT(one_line(document_of(record)).size(), 600'000U);
+  EXPECT_LT(trace_of(record).size(), 12'000'000U);
+  EXPECT_EQ(document_of(record)["decisions_left_out"], 18'000);
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,90 @@
+#include "record/straggler.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace motley {
+namespace {
+
+// Ten steps in lock-step of workers that take these times for a sample, to move bytes, and shares.
+struct Machine {
+  double share = 64;
+  Seconds per_sample = 1e-3;
+  Seconds bytes = 1e-3;
+};
+
+std::vector<WorkerPace> in_lock_step(const std::vector<Machine>& machines) {
+  Seconds step = 0;
+  for (const Machine& machine : machines) {
+    step = std::max(step, machine.share * machine.per_sample + machine.bytes);
+  }
+  std::vector<WorkerPace> workers;
+  for (const Machine& machine : machines) {
+    const Seconds compute = machine.share * machine.per_sample;
+    workers.push_back({static_cast<Rank>(workers.size()), 10, 10 * machine.share, 10 * compute,
+                       10 * machine.bytes, 10 * (step - compute - machine.bytes)});
+  }
+  return workers;
+}
+
+TEST(Straggler, IsWhoTakesLongerForASample) {
+  const auto straggler = find_straggler(in_lock_step({{}, {}, {}, {.per_sample = 4e-3}}));
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 3);
+  EXPECT_EQ(straggler->reason, "takes 4.0x as long for a sample as the median worker");
+}
+
+TEST(Straggler, OrHasTheLargerShare) {
+  const auto straggler = find_straggler(in_lock_step({{}, {.share = 128}, {}, {}}));
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 1);
+  EXPECT_EQ(straggler->reason, "takes 2.0x as long for a step, with a larger share");
+}
+
+TEST(Straggler, OrTheSlowerLink) {
+  const auto straggler = find_straggler(in_lock_step({{}, {}, {.bytes = 0.05}}));
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 2);
+  EXPECT_EQ(straggler->reason, "takes 50.0x as long to move bytes as the median worker");
+}
+
+TEST(Straggler, IsNobodyWhereNobodyWaits) {
+  EXPECT_FALSE(find_straggler(in_lock_step({{}, {}, {}})));
+  EXPECT_FALSE(find_straggler(in_lock_step({{}, {.per_sample = 1.01e-3}, {}})));
+  EXPECT_FALSE(find_straggler(in_lock_step({{}})));
+  EXPECT_FALSE(find_straggler({}));
+  // Each at its own pace: the slow one keeps nobody waiting.
+  const std::vector<WorkerPace> own_pace = {{0, 40, 40, 10, 0, 0}, {1, 10, 10, 10, 0, 0}};
+  EXPECT_FALSE(find_straggler(own_pace));
+}
+
+TEST(Straggler, IsNotWhoHasNotBegun) {
+  const std::vector<WorkerPace> workers = {
+      {0, 0, 0, 0, 0, 0}, {1, 5, 5, 1, 0, 9}, {2, 5, 5, 10, 0, 0}};
+  const auto straggler = find_straggler(workers);
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 2);
+}
+
+RC_GTEST_PROP(Straggler, WaitsLeast, ()) {
+  const auto speeds = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 20));
+  std::vector<Machine> machines;
+  for (const int speed : speeds) {
+    machines.push_back({.per_sample = 1e-3 * speed});
+  }
+  const auto workers = in_lock_step(machines);
+  const auto straggler = find_straggler(workers);
+  const auto slowest = speeds.empty() ? 0 : std::ranges::max(speeds);
+  if (straggler) {
+    RC_ASSERT(speeds[static_cast<std::size_t>(straggler->rank)] == slowest);
+    RC_ASSERT(!straggler->reason.empty());
+  } else if (speeds.size() > 1) {
+    RC_ASSERT(std::ranges::min(speeds) >= 0.9 * slowest);
+  }
+}
+
+}  // namespace
+}  // namespace motley
