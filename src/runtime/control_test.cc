@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/random.h"
 
 namespace motley {
@@ -64,6 +66,41 @@ TEST(Control, WhatIsEncodedComesBack) {
   EXPECT_EQ(failed->reason, "rank 2 has left");
 }
 
+ProgressInfo progress() {
+  ProgressInfo info;
+  info.seconds = 1.5;
+  info.progress.samples = 640;
+  info.activity = {Doing::kWait, 2};
+  info.news.share = 7;
+  info.news.entries.spans = {{0.5, 1, 3, 7, Doing::kCompute}, {1, 1.5, 3, 0, Doing::kWait}};
+  info.news.entries.exchanges = {{0.25, 0.5, 1, 4'000}};
+  info.news.entries.decisions = {{1, "shares", "1 -> 2", "why"}};
+  return info;
+}
+
+TEST(Control, AJournalComesBack) {
+  const auto told = decode<ProgressInfo>(encode(progress()));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->activity.waits_for, 2);
+  EXPECT_EQ(told->news.share, 7U);
+  EXPECT_EQ(told->news.entries.spans, progress().news.entries.spans);
+  EXPECT_EQ(told->news.entries.exchanges, progress().news.entries.exchanges);
+  EXPECT_EQ(told->news.entries.decisions, progress().news.entries.decisions);
+}
+
+TEST(Control, SpansThatCannotBeAreRefused) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Span& span :
+       {Span{2, 1, 0, 0, Doing::kWait}, Span{-1, 1, 0, 0, Doing::kWait},
+        Span{0, nan, 0, 0, Doing::kWait}, Span{0, infinite, 0, 0, Doing::kWait},
+        Span{0, 1, 0, -5, Doing::kWait}, Span{0, 1, 0, 0, static_cast<Doing>(77)}}) {
+    ProgressInfo info = progress();
+    info.news.entries.spans.push_back(span);
+    EXPECT_FALSE(decode<ProgressInfo>(encode(info))) << span.begin << " " << span.end;
+  }
+}
+
 Payload mutated(const Payload& payload, Random& random) {
   std::vector<std::byte> bytes(payload.bytes().begin(), payload.bytes().end());
   switch (random.below(3)) {
@@ -87,6 +124,7 @@ TEST(Control, DamagedMessagesAreRefusedOrRead) {
     refused += decode<StartInfo>(mutated(encode(start()), random)) ? 0 : 1;
     refused += decode<SnapshotInfo>(mutated(encode(snapshot()), random)) ? 0 : 1;
     refused += decode<DoneInfo>(mutated(encode(DoneInfo{}), random)) ? 0 : 1;
+    refused += decode<ProgressInfo>(mutated(encode(progress()), random)) ? 0 : 1;
     refused += decode<FailedInfo>(mutated(encode(FailedInfo{1, "why"}), random)) ? 0 : 1;
   }
   EXPECT_GT(refused, 10'000);  // every cut and every addition, at least

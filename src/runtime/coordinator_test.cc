@@ -6,7 +6,9 @@
 #include <signal.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "job/parse.h"
 #include "job/print.h"
@@ -14,6 +16,7 @@
 #include "runtime/worker.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
+#include "tests/recording_monitor.h"
 #include "tests/toy_task.h"
 
 namespace motley {
@@ -77,6 +80,19 @@ std::string failure_of(const Job& job) {
   return "";
 }
 
+// Nothing is received before it was sent, as far as clocks can tell.
+void expect_arrows_forward(const RunRecord& record, Seconds tolerance) {
+  std::size_t arrows = 0;
+  for (const auto& worker : record.workers()) {
+    worker.exchanges.for_each([&](const Exchange& exchange) {
+      EXPECT_GT(exchange.received, exchange.sent - tolerance);
+      EXPECT_LT(exchange.received, record.seconds() + 1);
+      ++arrows;
+    });
+  }
+  EXPECT_GT(arrows, 10U);
+}
+
 TEST(Coordinator, ARealRunEqualsASimulatedOne) {
   const Job job = toy_job();
   QuietMonitor real_monitor;
@@ -99,6 +115,48 @@ TEST(Coordinator, ARealRunEqualsASimulatedOne) {
     EXPECT_EQ(real.workers[rank].bytes_sent, simulated.workers[rank].bytes_sent);
     EXPECT_TRUE(real.workers[rank].pace_missed.has_value());
   }
+}
+
+// Real clocks, and the moments that workers told of.
+TEST(Coordinator, TheRecordOfARealRunAddsUp) {
+  const Job job = toy_job(
+      {"cluster.unit=1e-4", "strategy.sync=partial_reduce", "strategy.partial_reduce.group=2"});
+  RecordingMonitor monitor(job);
+  const RunOutcome outcome = train_toy(job, monitor);
+  monitor.finish(outcome);
+  EXPECT_EQ(monitor.begun, 1);
+  for (const WorkerPace& recorded : monitor.record.paces()) {
+    const WorkerSummary& worker = outcome.workers[static_cast<std::size_t>(recorded.rank)];
+    EXPECT_NEAR(recorded.seconds(), outcome.seconds, 0.01 * outcome.seconds);
+    EXPECT_NEAR(recorded.compute, worker.compute_seconds, 0.01 * outcome.seconds);
+    EXPECT_NEAR(recorded.wait, worker.wait_seconds, 0.01 * outcome.seconds);
+    EXPECT_EQ(recorded.steps, worker.steps);
+    EXPECT_NEAR(recorded.samples, static_cast<double>(worker.samples), 1e-6);
+  }
+  EXPECT_EQ(monitor.record.evaluations().size(), monitor.record.metrics().size());
+  EXPECT_GT(monitor.record.decisions().size(), 0U);
+  expect_arrows_forward(monitor.record, 0);
+}
+
+// Workers whose clock is another one, 5,000 s ahead: as on another machine.
+TEST(Coordinator, ClocksAreAlignedToTheCoordinators) {
+  const std::vector<std::string> elsewhere = {
+      "/usr/bin/unshare", "--time", "--monotonic", "5000", "--fork", "--kill-child"};
+  if (std::system("unshare --time --monotonic 5000 --fork true 2>/dev/null") != 0) {
+    GTEST_SKIP() << "no right to a clock of its own here";
+  }
+  const Job job = toy_job();
+  RecordingMonitor monitor(job);
+  std::vector<std::string> command = elsewhere;
+  command.insert(command.end(), {std::filesystem::read_symlink("/proc/self/exe"), "worker"});
+  const RunOutcome outcome =
+      train_with_processes(job, *toy_task(job), monitor, {command, to_toml(job)});
+  monitor.finish(outcome);
+  EXPECT_LT(outcome.seconds, 1'000);
+  for (const WorkerPace& recorded : monitor.record.paces()) {
+    EXPECT_NEAR(recorded.seconds(), outcome.seconds, 0.01 * outcome.seconds);
+  }
+  expect_arrows_forward(monitor.record, 0.001);
 }
 
 TEST(Coordinator, AWorkerThatCannotLoadIsTheReason) {
