@@ -34,12 +34,19 @@ struct RunFlags {
   std::optional<std::string> out;
   bool json = false;
   bool quiet = false;
+  std::optional<std::optional<int>> dashboard;  // a live page, perhaps on this port
+  std::string dashboard_host = "127.0.0.1";
 };
 
 struct CompareFlags {
   RunFlags run;
   bool simulate = false;
   std::optional<int> jobs;  // simulations at a time; the cores when not given
+};
+
+struct ReportFlags {
+  std::vector<std::string> directories;
+  std::optional<std::string> out;  // the file
 };
 
 struct CalibrateFlags {
@@ -58,6 +65,7 @@ void write_or_throw(const RunDir& dir, std::string_view file, const std::string&
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);
+int report_command(const ReportFlags& flags);
 int config_command(const JobFlags& flags);
 int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();

@@ -6,18 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/variant_runs.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
 #include "runtime/cpu_quota.h"
+#include "runtime/run.h"
 
 namespace motley {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kResult = "compare.json";
 constexpr std::string_view kJob = "job.toml";  // as it was given: what all runs read
 
 std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
@@ -113,7 +114,7 @@ void show_progress(const std::string& name, const std::string& line) {
 }
 
 void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const CompareFlags& flags) {
-  const auto keep = [&] { write_or_throw(dir, kResult, results.json().dump(2) + "\n"); };
+  const auto keep = [&] { write_or_throw(dir, kCompareFile, results.json().dump(2) + "\n"); };
   std::size_t ended = 0;
   keep();
   while (const auto result = runs.next()) {
@@ -158,6 +159,9 @@ int compare_command(const CompareFlags& flags) {
       runs.follow(show_progress);
     }
     run_all(runs, results, *dir, flags);
+    if (Status status = write_comparison_report(*dir, variants->name); !status) {
+      throw RunFailed(status.error().message);
+    }
   } catch (const std::exception& failure) {
     spdlog::error("the comparison failed: {}", failure.what());
     return kRunFailed;
@@ -165,7 +169,8 @@ int compare_command(const CompareFlags& flags) {
   if (flags.run.json) {
     fmt::print("{}\n", results.json().dump(2));
   } else {
-    fmt::print("{}saved in {}\n", results.table(), dir->path().string());
+    fmt::print("{}saved in {}\nreport: {}\n", results.table(), dir->path().string(),
+               (dir->path() / kReportFile).string());
   }
   return results.exit_code();
 }

@@ -31,6 +31,25 @@ void add_run_flags(CLI::App* command, RunFlags& flags) {
   command->add_flag("--quiet", flags.quiet, "no progress");
 }
 
+void add_dashboard_flags(CLI::App* command, RunFlags& flags) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--dashboard",
+          [&flags](const std::vector<std::string>& port) {
+            // Without a port CLI11 gives one empty text.
+            const bool has_port = !port.empty() && !port.front().empty();
+            flags.dashboard = has_port ? std::optional(std::stoi(port.front())) : std::nullopt;
+          },
+          "a live page of the run, on this port (default 8420)")
+      ->expected(0, 1)
+      ->type_name("[PORT]")
+      ->check(CLI::Range(1, 65535));
+  command
+      ->add_option("--dashboard-host", flags.dashboard_host,
+                   "the address that the live page listens on (default 127.0.0.1: this machine)")
+      ->needs("--dashboard");
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"motley trains one libtorch model on machines that are not alike."};
   app.name("motley");
@@ -43,15 +62,18 @@ int run(int argc, char** argv) {
   RunFlags train;
   RunFlags simulate;
   CompareFlags compare;
+  ReportFlags report;
   JobFlags config;
   CalibrateFlags calibrate;
   WorkerFlags worker;
   auto* train_app = app.add_subcommand("train", "run a job with worker processes on this machine");
   add_run_flags(train_app, train);
   add_variant_flag(train_app, train.job);
+  add_dashboard_flags(train_app, train);
   auto* simulate_app = app.add_subcommand("simulate", "run the same job on a virtual clock");
   add_run_flags(simulate_app, simulate);
   add_variant_flag(simulate_app, simulate.job);
+  add_dashboard_flags(simulate_app, simulate);
   auto* compare_app =
       app.add_subcommand("compare", "every [[variant]] of a job, side by side in a table");
   add_run_flags(compare_app, compare.run);
@@ -59,6 +81,14 @@ int run(int argc, char** argv) {
   compare_app
       ->add_option("--jobs", compare.jobs, "simulations at a time (default: as many as cores)")
       ->check(CLI::Range(1, 1024));
+  auto* report_app = app.add_subcommand("report", "what there is to see of runs, as one HTML page");
+  report_app
+      ->add_option("RUN_DIR", report.directories,
+                   "directories of runs or comparisons; several are overlaid")
+      ->required();
+  report_app->add_option(
+      "--out", report.out,
+      "the file (default: report.html in RUN_DIR, or here when there are several)");
   auto* config_app =
       app.add_subcommand("config", "print the resolved job, every default filled in");
   add_job_flags(config_app, config)->required();
@@ -92,6 +122,9 @@ int run(int argc, char** argv) {
   }
   if (compare_app->parsed()) {
     return compare_command(compare);
+  }
+  if (report_app->parsed()) {
+    return report_command(report);
   }
   if (config_app->parsed()) {
     return config_command(config);

@@ -1,9 +1,11 @@
 #include "cli/progress.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 namespace motley {
@@ -14,10 +16,18 @@ using namespace std::chrono_literals;
 constexpr auto kLivePause = 100ms;
 constexpr auto kPlainPause = 5s;
 
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
-  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
-                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+TextRoom room_on_screen() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) {
+    return {};
+  }
+  return {size.ws_col, size.ws_row};
+}
+
+// Nobody may be there to read it: that is no reason to fail.
+void say(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace
@@ -29,62 +39,45 @@ ProgressDisplay::Style ProgressDisplay::style_for(bool quiet) {
   return isatty(STDERR_FILENO) ? Style::kLive : Style::kPlain;
 }
 
-ProgressDisplay::ProgressDisplay(Style style, std::int64_t batch)
-    : style_(style), batch_(batch), began_(Clock::now()), shown_(began_) {}
+ProgressDisplay::ProgressDisplay(Style style) : style_(style), shown_(Clock::now()) {}
 
-void ProgressDisplay::update(const RunProgress& progress) {
-  const auto now = Clock::now();
+bool ProgressDisplay::is_due() const {
   const auto pause = style_ == Style::kLive ? Clock::duration(kLivePause) : kPlainPause;
-  if (style_ == Style::kNone || now - shown_ < pause) {
-    return;
+  return style_ != Style::kNone && Clock::now() - shown_ >= pause;
+}
+
+void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
+  shown_ = Clock::now();
+  std::string text;
+  if (style_ == Style::kPlain) {
+    for (const std::string& line : plain_lines(record, moment)) {
+      text += line + "\n";
+    }
+  } else if (style_ == Style::kLive) {
+    // Over the old block, line by line, so that nothing flickers; then what is left of it.
+    text = drawn_ > 0 ? fmt::format("\033[{}A", drawn_) : "";
+    const auto lines = live_block(record, moment, room_on_screen());
+    for (const std::string& line : lines) {
+      text += fmt::format("\r{}\033[K\n", line);
+    }
+    text += "\033[J";
+    drawn_ = lines.size();
   }
-  shown_ = now;
-  if (style_ == Style::kLive) {
-    fmt::print(stderr, "\r\033[K{}", line(progress));
-    std::fflush(stderr);
-    dirty_ = true;
-  } else {
-    fmt::print(stderr, "{}\n", line(progress));
-  }
+  say(text);
 }
 
 void ProgressDisplay::evaluated(const Metric& metric) {
-  accuracy_ = metric.accuracy;
   if (style_ == Style::kPlain) {
-    fmt::print(stderr, "step {}  {:.2f} s  loss {:.4f}  accuracy {:.4f}\n", metric.step,
-               metric.seconds, metric.loss, metric.accuracy);
+    say(fmt::format("step {}  {:.2f} s  loss {:.4f}  accuracy {:.4f}\n", metric.step,
+                    metric.seconds, metric.loss, metric.accuracy));
   }
 }
 
 void ProgressDisplay::clear() {
-  if (dirty_) {
-    fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
-    dirty_ = false;
+  if (drawn_ > 0) {
+    say(fmt::format("\033[{}A\r\033[J", drawn_));
+    drawn_ = 0;
   }
-}
-
-std::string ProgressDisplay::line(const RunProgress& progress) const {
-  auto steps = [&](std::int64_t samples) { return (samples + batch_ - 1) / batch_; };
-  std::string text = fmt::format("step {}/{}", steps(progress.samples), steps(progress.limit));
-  if (progress.seconds > 0) {
-    text +=
-        fmt::format("  {:.0f} samples/s", static_cast<double>(progress.samples) / progress.seconds);
-  }
-  if (progress.loss) {
-    text += fmt::format("  loss {:.4f}", *progress.loss);
-  }
-  if (accuracy_) {
-    text += fmt::format("  accuracy {:.4f}", *accuracy_);
-  }
-  if (progress.samples > 0) {
-    // In the time of the person who waits, which is not the simulator's.
-    const double passed = std::chrono::duration<double>(Clock::now() - began_).count();
-    const auto left = static_cast<double>(progress.limit - progress.samples);
-    text +=
-        fmt::format("  ETA {}", clock_text(passed * left / static_cast<double>(progress.samples)));
-  }
-  return text;
 }
 
 }  // namespace motley

@@ -1,12 +1,11 @@
-// What a person sees of a run while it goes: one line that changes on a terminal, plain lines
-// elsewhere, nothing when quiet. Always on stderr, so that stdout is the result's.
+// Progress on stderr: a block that is drawn over and over on a terminal, lines now and then
+// otherwise.
 #pragma once
 
 #include <chrono>
-#include <optional>
+#include <cstddef>
 
-#include "record/summary.h"
-#include "runtime/run.h"
+#include "cli/live_text.h"
 
 namespace motley {
 
@@ -16,26 +15,24 @@ class ProgressDisplay {
   // kLive when stderr is a terminal.
   static Style style_for(bool quiet);
 
-  ProgressDisplay(Style style, std::int64_t batch);
+  explicit ProgressDisplay(Style style);
   ~ProgressDisplay() { clear(); }
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  void update(const RunProgress& progress);
+  // Whether it is time for another look.
+  bool is_due() const;
+  void update(const RunRecord& record, const Moment& moment);
   void evaluated(const Metric& metric);
-  // Takes the live line away before something else is printed.
+  // Takes the block away before something else is printed.
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
-  std::string line(const RunProgress& progress) const;
 
   const Style style_;
-  const std::int64_t batch_;
-  const Clock::time_point began_;
   Clock::time_point shown_;
-  std::optional<double> accuracy_;
-  bool dirty_ = false;  // a live line is on the screen
+  std::size_t drawn_ = 0;  // lines of the block that are on the screen
 };
 
 }  // namespace motley

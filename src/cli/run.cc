@@ -10,61 +10,61 @@
 
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/show.h"
 #include "cli/signals.h"
+#include "cli/watch.h"
 #include "cluster/cost.h"
 #include "cluster/quotas.h"
 #include "compute/load.h"
 #include "job/print.h"
+#include "page/page.h"
 #include "record/run_dir.h"
 #include "record/summary.h"
 #include "runtime/coordinator.h"
 #include "runtime/simulate.h"
+#include "sync/strategy.h"
 
 namespace motley {
 namespace {
 
-// Keeps what the run reports: on the screen and in metrics.jsonl, as it comes.
-class Monitor final : public RunMonitor {
- public:
-  Monitor(const RunDir& dir, ProgressDisplay& display) : dir_(dir), display_(display) {}
-
-  void on_progress(const RunProgress& progress) override { display_.update(progress); }
-  void on_metric(const Metric& metric) override {
-    metrics_.push_back(metric);
-    lines_ += to_json(metric).dump() + "\n";
-    write_or_throw(dir_, "metrics.jsonl", lines_);
-    display_.evaluated(metric);
-  }
-  std::optional<std::string> stop_requested() override { return first_signal(); }
-  bool abandon_requested() override { return signalled_twice(); }
-
-  std::vector<Metric> take_metrics() { return std::move(metrics_); }
-
- private:
-  const RunDir& dir_;
-  ProgressDisplay& display_;
-  std::vector<Metric> metrics_;
-  std::string lines_;
-};
-
-Summary summarize(const Job& job, Mode mode, const RunOutcome& outcome,
-                  std::vector<Metric> metrics) {
-  Summary summary;
-  summary.name = job.name;
-  summary.mode = mode == Mode::kTrain ? "train" : "simulate";
-  summary.seed = job.seed;
-  summary.sync = job.strategy.sync;
-  summary.allocation = job.strategy.allocation;
-  summary.codec = job.strategy.codec;
-  summary.seconds = outcome.seconds;
-  summary.batch = job.train.batch;
-  summary.samples = outcome.samples;
+RunFacts facts_of(const Job& job, Mode mode, const Task& task) {
+  RunFacts facts;
+  facts.name = job.name;
+  facts.mode = mode == Mode::kTrain ? "train" : "simulate";
+  facts.seed = job.seed;
+  facts.sync = job.strategy.sync;
+  facts.allocation = job.strategy.allocation;
+  facts.codec = job.strategy.codec;
+  facts.job = to_toml(job);
+  facts.version = MOTLEY_VERSION;
+  facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;
+  facts.workers = job.cluster.workers;
+  facts.servers = job.servers();
+  facts.batch = job.train.batch;
+  facts.limit = ledger_options(job, task.training_samples()).limit;
   // Quotas say who is slower, not how many samples a second that is.
   const bool known = mode == Mode::kSimulate || !job.cluster.has_quotas();
-  summary.ideal_samples_per_second = known ? ideal_rate(job.cluster) : 0;
-  summary.metrics = std::move(metrics);
-  summary.target_accuracy = job.train.target_accuracy;
+  facts.ideal_samples_per_second = known ? ideal_rate(job.cluster) : 0;
+  facts.target_accuracy = job.train.target_accuracy;
+  return facts;
+}
+
+Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
+  const RunFacts& facts = record.facts();
+  Summary summary;
+  summary.name = facts.name;
+  summary.mode = facts.mode;
+  summary.seed = facts.seed;
+  summary.sync = facts.sync;
+  summary.allocation = facts.allocation;
+  summary.codec = facts.codec;
+  summary.seconds = outcome.seconds;
+  summary.batch = facts.batch;
+  summary.samples = outcome.samples;
+  summary.ideal_samples_per_second = facts.ideal_samples_per_second;
+  summary.metrics = record.metrics();
+  summary.target_accuracy = facts.target_accuracy;
   summary.stopped = outcome.stopped;
   summary.shares = outcome.allocation;
   summary.max_iteration_gap = outcome.service.max_iteration_gap;
@@ -115,19 +115,54 @@ RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor, C
                               {{"/proc/self/exe", "worker"}, to_toml(job), quotas});
 }
 
-// Runs the job into the directory; returns the summary. Throws RunFailed.
-Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, const RunFlags& flags,
-                 CpuQuotas* quotas) {
-  ProgressDisplay display(ProgressDisplay::style_for(flags.quiet), job.train.batch);
-  Monitor monitor(dir, display);
-  write_or_throw(dir, "job.toml", to_toml(job));
-  const RunOutcome outcome = run_job(job, task, mode, monitor, quotas);
+// Runs the job; what it leaves is in the directory. Throws RunFailed.
+Summary run_watched(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQuotas* quotas,
+                    Watch& watch) {
+  const RunOutcome outcome = run_job(job, task, mode, watch, quotas);
   if (const std::string model = task.model_file(outcome.model); !model.empty()) {
     write_or_throw(dir, "model.pt", model);
   }
-  const Summary summary = summarize(job, mode, outcome, monitor.take_metrics());
+  const Summary summary = summarize(watch.record(), outcome);
   write_or_throw(dir, "summary.json", to_json(summary).dump(2) + "\n");
+  watch.finish(summary);
   return summary;
+}
+
+// And the report of it, also when it fails. Throws RunFailed.
+Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQuotas* quotas,
+                 Watch& watch) {
+  write_or_throw(dir, "job.toml", to_toml(job));
+  try {
+    Summary summary = run_watched(dir, job, task, mode, quotas, watch);
+    if (Status status = write_report(dir, watch.record()); !status) {
+      throw RunFailed(status.error().message);
+    }
+    return summary;
+  } catch (const RunFailed& failure) {
+    watch.fail(failure.what());
+    (void)write_report(dir, watch.record());  // the run's own failure is what counts
+    throw;
+  }
+}
+
+constexpr int kDefaultPort = 8420;
+
+// The live page, where one is wanted. A port that was named is that one or none.
+Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Job& job) {
+  if (!flags.dashboard) {
+    return nullptr;
+  }
+  Dashboard::Address address{flags.dashboard_host, flags.dashboard->value_or(kDefaultPort)};
+  auto dashboard = Dashboard::start(address, live_page(job.name));
+  if (!dashboard && !*flags.dashboard) {
+    address.port = 0;
+    dashboard = Dashboard::start(address, live_page(job.name));
+  }
+  if (!dashboard) {
+    return fail("--dashboard: {}", dashboard.error().message);
+  }
+  fmt::print(stderr, "motley: watch the run at {}\n", (*dashboard)->url());
+  return dashboard;
 }
 
 }  // namespace
@@ -159,8 +194,14 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!dir) {
     return refuse(dir.error().message);
   }
+  auto dashboard = dashboard_for(flags, *job);
+  if (!dashboard) {
+    return refuse(dashboard.error().message);
+  }
   try {
-    const Summary summary = run_into(*dir, *job, **task, mode, flags, quotas->get());
+    Watch watch(*dir, facts_of(*job, mode, **task), ProgressDisplay::style_for(flags.quiet),
+                std::move(*dashboard));
+    const Summary summary = run_into(*dir, *job, **task, mode, quotas->get(), watch);
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {

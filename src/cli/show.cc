@@ -127,7 +127,7 @@ void show(const Summary& summary, const std::string& directory) {
   if (summary.stopped) {
     fmt::print("  ended early: {}\n", *summary.stopped);
   }
-  fmt::print("  saved in {}\n", directory);
+  fmt::print("  saved in {0}, report: {0}/report.html\n", directory);
   warn_of_missed_pace(summary);
 }
 

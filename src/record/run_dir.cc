@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <system_error>
+#include <vector>
 
 #include "record/whole_file.h"
 
@@ -11,8 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kResults[] = {"job.toml", "metrics.jsonl", "summary.json", "model.pt",
-                                         "compare.json"};
+constexpr std::string_view kResults[] = {"job.toml",   "metrics.jsonl", "summary.json",
+                                         "model.pt",   "compare.json",  "record.json",
+                                         "trace.json", "report.html"};
+constexpr std::string_view kEvents = "events.out.tfevents.";  // and the moment when it began
 constexpr int kMaxRunsOfOneSecond = 10'000;
 
 std::string time_stamp(std::time_t now) {
@@ -41,6 +44,21 @@ Result<fs::path> create_new(std::string_view job_name, std::time_t now) {
               error ? error.message() : "too many of that name");
 }
 
+// Those of an earlier run, and what it was writing when it was killed.
+std::vector<fs::path> results_in(const fs::path& path) {
+  std::vector<fs::path> results;
+  for (std::string_view file : kResults) {
+    results.insert(results.end(), {path / file, part_of(path / file)});
+  }
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().filename().string().starts_with(kEvents)) {
+      results.push_back(entry.path());
+    }
+  }
+  return results;
+}
+
 Status create_at(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
@@ -54,12 +72,10 @@ Status create_at(const fs::path& path) {
   if (problem) {
     return fail("{}: cannot be written to: {}", path.string(), problem.message());
   }
-  for (std::string_view file : kResults) {
-    for (const fs::path& old : {path / file, part_of(path / file)}) {
-      fs::remove(old, error);
-      if (error) {
-        return fail("{}: cannot be removed: {}", old.string(), error.message());
-      }
+  for (const fs::path& old : results_in(path)) {
+    fs::remove(old, error);
+    if (error) {
+      return fail("{}: cannot be removed: {}", old.string(), error.message());
     }
   }
   return {};
@@ -79,7 +95,7 @@ Result<RunDir> RunDir::create(const std::optional<std::string>& out, std::string
 }
 
 bool RunDir::is_result(std::string_view name) {
-  return std::ranges::find(kResults, name) != std::end(kResults);
+  return std::ranges::find(kResults, name) != std::end(kResults) || name.starts_with(kEvents);
 }
 
 Status RunDir::write(std::string_view file, std::string_view contents) const {

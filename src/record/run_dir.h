@@ -1,5 +1,6 @@
-// The directory of one run: job.toml, metrics.jsonl, summary.json, model.pt. A reader sees each
-// file whole or not at all, also while the run goes on or after it died.
+// The directory of one run: job.toml, metrics.jsonl, summary.json, model.pt, record.json,
+// trace.json, report.html. A reader sees each file whole or not at all, also while the run goes on
+// or after it died; but for TensorBoard's events.out.tfevents.*, which grows record by record.
 //
 //   auto dir = RunDir::create(out, job.name);
 //   auto status = dir->write("summary.json", to_json(summary).dump(2));

@@ -1,0 +1,154 @@
+#include "cli/live_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace motley {
+namespace {
+
+constexpr std::size_t kMostPlainWorkers = 16;
+constexpr std::size_t kBarWidth = 24;
+
+std::string clock_text(Seconds seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+double part_done(const RunRecord& record) {
+  const auto limit = static_cast<double>(record.facts().limit);
+  return limit > 0 ? std::clamp(static_cast<double>(record.samples()) / limit, 0.0, 1.0) : 0;
+}
+
+std::string bar(double part) {
+  const auto full = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
+  return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
+}
+
+std::string speed_text(const WorkerPace& worker) {
+  return worker.compute > 0 ? fmt::format("{:.0f}", worker.samples / worker.compute) : "?";
+}
+
+std::string wait_text(const WorkerPace& worker) {
+  const Seconds all = worker.seconds();
+  return fmt::format("{:.0f} %", all > 0 ? 100 * worker.wait / all : 0.0);
+}
+
+std::string doing_text(const Activity& activity) {
+  switch (activity.doing) {
+    case Doing::kCompute:
+      return "computes";
+    case Doing::kCommunicate:
+      return "exchanges";
+    case Doing::kWait:
+      break;
+    case Doing::kEvaluate:
+      return "evaluates";
+  }
+  if (activity.waits_for == kCoordinator) {
+    return "waits for the coordinator";
+  }
+  return activity.waits_for >= 0 ? fmt::format("waits for {}", activity.waits_for) : "waits";
+}
+
+std::string straggler_text(const Straggler& straggler) {
+  return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
+}
+
+// The first characters, of UTF-8. A name may have any in it: what would move the cursor is left
+// out.
+std::string cut(const std::string& line, std::size_t columns) {
+  std::string text;
+  std::size_t characters = 0;
+  for (const char byte : line) {
+    const auto value = static_cast<unsigned char>(byte);
+    const bool goes_on = (value & 0xC0U) == 0x80U;  // a character that began before
+    characters += goes_on ? 0 : 1;
+    if (characters > columns) {
+      break;
+    }
+    text += value < 0x20 || value == 0x7F ? '?' : byte;
+  }
+  return text;
+}
+
+std::string head_line(const RunRecord& record) {
+  const RunFacts& facts = record.facts();
+  return fmt::format("{}: {} {} of {} workers, {} shares", facts.name, facts.sync,
+                     facts.mode == "train" ? "training" : "simulation", facts.workers,
+                     facts.allocation);
+}
+
+}  // namespace
+
+std::string progress_line(const RunRecord& record, const Moment& moment) {
+  const std::int64_t batch = record.facts().batch;
+  const auto steps = [&](std::int64_t samples) { return (samples + batch - 1) / batch; };
+  std::string text =
+      fmt::format("step {}/{}", steps(record.samples()), steps(record.facts().limit));
+  if (record.seconds() > 0) {
+    text += fmt::format("  {:.0f} samples/s", record.samples_per_second());
+  }
+  if (record.train_loss()) {
+    text += fmt::format("  loss {:.4f}", *record.train_loss());
+  }
+  if (!record.metrics().empty()) {
+    text += fmt::format("  accuracy {:.4f}", record.metrics().back().accuracy);
+  }
+  if (moment.eta) {
+    text += fmt::format("  ETA {}", clock_text(*moment.eta));
+  }
+  return text;
+}
+
+std::vector<std::string> live_block(const RunRecord& record, const Moment& moment, TextRoom room) {
+  constexpr std::size_t kOtherLines = 5;  // beside the workers', and one below for the cursor
+  const auto paces = record.recent();
+  std::vector<std::string> lines = {head_line(record)};
+  const double part = part_done(record);
+  lines.push_back(fmt::format("{} {:>3.0f} %  {}", bar(part), std::floor(100 * part),
+                              progress_line(record, moment)));
+  const std::size_t space = room.rows > kOtherLines ? room.rows - kOtherLines : 0;
+  const std::size_t shown =
+      paces.size() <= space ? paces.size() : space - std::min<std::size_t>(space, 1);
+  if (shown > 0) {
+    lines.push_back("  worker  samples/s  share  waits  now");
+  }
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Rank rank = paces[i].rank;
+    lines.push_back(fmt::format("  {:>6}  {:>9}  {:>5}  {:>5}  {}", rank, speed_text(paces[i]),
+                                record.workers()[i].latest.share, wait_text(paces[i]),
+                                moment.activity_of ? doing_text(moment.activity_of(rank)) : ""));
+  }
+  if (shown < paces.size() && space > 0) {
+    lines.push_back(fmt::format("  and {} more workers", paces.size() - shown));
+  }
+  if (const auto straggler = find_straggler(paces)) {
+    lines.push_back("  " + straggler_text(*straggler));
+  }
+  for (std::string& line : lines) {
+    line = cut(line, room.columns);
+  }
+  return lines;
+}
+
+std::vector<std::string> plain_lines(const RunRecord& record, const Moment& moment) {
+  std::vector<std::string> lines = {progress_line(record, moment)};
+  const auto paces = record.recent();
+  if (paces.size() <= kMostPlainWorkers) {
+    for (const WorkerPace& worker : paces) {
+      lines.push_back(fmt::format(
+          "[rank {}] {} samples/s, share {}, waits {}", worker.rank, speed_text(worker),
+          record.workers()[static_cast<std::size_t>(worker.rank)].latest.share, wait_text(worker)));
+    }
+  }
+  if (const auto straggler = find_straggler(paces)) {
+    lines.push_back(straggler_text(*straggler));
+  }
+  return lines;
+}
+
+}  // namespace motley

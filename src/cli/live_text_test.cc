@@ -1,0 +1,101 @@
+#include "cli/live_text.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+namespace motley {
+namespace {
+
+// Two steps of each worker, the last of which is four times slower.
+RunRecord record_of(int workers) {
+  RunFacts facts;
+  facts.name = "fashion";
+  facts.mode = "train";
+  facts.sync = "all_reduce";
+  facts.allocation = "equal";
+  facts.workers = workers;
+  facts.batch = 100;
+  facts.limit = 1'000;
+  RunRecord record(facts);
+  for (Rank rank = 0; rank < workers; ++rank) {
+    const Seconds compute = rank == workers - 1 ? 4 : 1;
+    WorkerNews news;
+    news.share = 25;
+    news.entries.spans = {{0, compute, 0, 25, Doing::kCompute}};
+    if (compute < 4) {
+      news.entries.spans.push_back({compute, 4, 0, 0, Doing::kWait});
+    }
+    record.add(rank, news);
+  }
+  record.progress(4, 500, 0.25);
+  record.add(Metric{4, 5, 500, 0.5, 0.75, {}});
+  return record;
+}
+
+Moment moment() {
+  Moment moment;
+  moment.eta = 61;
+  moment.activity_of = [](Rank rank) {
+    return rank == 0 ? Activity{Doing::kWait, 3} : Activity{Doing::kCompute};
+  };
+  return moment;
+}
+
+TEST(LiveText, ShowsTheRunEveryWorkerAndTheStraggler) {
+  const std::string block =
+      fmt::format("{}", fmt::join(live_block(record_of(4), moment(), {120, 24}), "\n"));
+  EXPECT_EQ(block, R"(fashion: all_reduce training of 4 workers, equal shares
+[############............]  50 %  step 5/10  125 samples/s  loss 0.2500  accuracy 0.7500  ETA 1:01
+  worker  samples/s  share  waits  now
+       0         25     25   75 %  waits for 3
+       1         25     25   75 %  computes
+       2         25     25   75 %  computes
+       3          6     25    0 %  computes
+  straggler: worker 3 takes 4.0x as long for a sample as the median worker)");
+}
+
+TEST(LiveText, FitsAnyRoom) {
+  const RunRecord record = record_of(40);
+  for (std::size_t rows = 0; rows < 60; ++rows) {
+    for (const std::size_t columns : {1, 10, 80}) {
+      const auto lines = live_block(record, moment(), {columns, rows});
+      EXPECT_LE(lines.size(), std::max<std::size_t>(rows, 3)) << rows;
+      for (const std::string& line : lines) {
+        EXPECT_LE(line.size(), columns);
+      }
+    }
+  }
+  const auto lines = live_block(record, moment(), {80, 24});
+  EXPECT_EQ(lines[lines.size() - 2], "  and 22 more workers");
+}
+
+TEST(LiveText, ANameMovesNoCursorAndIsCutBetweenCharacters) {
+  RunFacts facts;
+  facts.name = "\033[2Jäöü";
+  const RunRecord record(facts);
+  EXPECT_EQ(live_block(record, {}, {6, 24})[0], "?[2Jäö");
+}
+
+TEST(LiveText, BeforeAnythingIsKnown) {
+  RunFacts facts;
+  facts.workers = 2;
+  facts.limit = 100;
+  const RunRecord record(facts);
+  const auto lines = live_block(record, {}, {80, 24});
+  EXPECT_EQ(lines[1], "[........................]   0 %  step 0/100");
+  EXPECT_EQ(lines.size(), 5U);
+}
+
+TEST(LiveText, InALogEveryLineHasItsRank) {
+  EXPECT_EQ(plain_lines(record_of(2), moment()),
+            (std::vector<std::string>{
+                "step 5/10  125 samples/s  loss 0.2500  accuracy 0.7500  ETA 1:01",
+                "[rank 0] 25 samples/s, share 25, waits 75 %",
+                "[rank 1] 6 samples/s, share 25, waits 0 %",
+                "straggler: worker 1 takes 4.0x as long for a sample as the median worker"}));
+  EXPECT_EQ(plain_lines(record_of(40), moment()).size(), 2U);
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,125 @@
+// report: what there is to see of runs, as one page.
+#include "cli/report.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "page/page.h"
+#include "record/whole_file.h"
+
+namespace motley {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+Result<Json> read_json(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) {
+    return fail("{}: cannot be read", path.string());
+  }
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) {
+    return fail("{}: is no JSON", path.string());
+  }
+  return json;
+}
+
+Result<Json> read_record(const fs::path& directory) {
+  const fs::path path = directory / kRecordFile;
+  if (!fs::is_regular_file(path)) {
+    return fail("{}: no {} in it; is it the directory of a run?", directory.string(), kRecordFile);
+  }
+  auto record = read_json(path);
+  if (record && record->value("version", 0) != 1) {
+    return fail("{}: is no record of a run that this motley can read", path.string());
+  }
+  return record;
+}
+
+// A variant that left no record: one line in the table.
+Json record_without_run(const std::string& name, const std::string& why) {
+  RunFacts facts;
+  facts.name = name;
+  facts.workers = 0;
+  RunRecord record(facts);
+  record.fail(why);
+  return document_of(record);
+}
+
+// The variants of a comparison, in its order.
+Result<std::vector<Json>> read_comparison(const fs::path& directory) {
+  const auto summaries = read_json(directory / kCompareFile);
+  if (!summaries) {
+    return tl::unexpected(summaries.error());
+  }
+  std::vector<Json> records;
+  for (const Json& summary : *summaries) {
+    const std::string name = summary.value("name", "");
+    const auto record = read_record(directory / name);
+    records.push_back(record ? *record
+                             : record_without_run(name, summary.value("error", "left no record")));
+  }
+  return records;
+}
+
+Result<std::vector<Json>> read_records(const fs::path& directory) {
+  if (fs::is_regular_file(directory / kCompareFile)) {
+    return read_comparison(directory);
+  }
+  auto record = read_record(directory);
+  if (!record) {
+    return tl::unexpected(record.error());
+  }
+  return std::vector<Json>{std::move(*record)};
+}
+
+std::string title_of(const fs::path& directory) {
+  const fs::path whole = fs::absolute(directory).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename();
+}
+
+}  // namespace
+
+Status write_comparison_report(const RunDir& dir, const std::string& name) {
+  const auto records = read_comparison(dir.path());
+  return records ? dir.write(kReportFile, report_page(*records, name))
+                 : Status(tl::unexpected(records.error()));
+}
+
+Status write_report(const RunDir& dir, const RunRecord& record) {
+  const Json document = document_of(record);
+  if (Status status = dir.write(kRecordFile, one_line(document) + "\n"); !status) {
+    return status;
+  }
+  if (Status status = dir.write(kTraceFile, trace_of(record)); !status) {
+    return status;
+  }
+  return dir.write(kReportFile, report_page({document}, record.facts().name));
+}
+
+int report_command(const ReportFlags& flags) {
+  std::vector<Json> records;
+  for (const std::string& directory : flags.directories) {
+    auto more = read_records(directory);
+    if (!more) {
+      return refuse(more.error().message);
+    }
+    records.insert(records.end(), more->begin(), more->end());
+  }
+  const bool is_one = flags.directories.size() == 1;
+  const fs::path beside = is_one ? fs::path(flags.directories.front()) : fs::path(".");
+  const fs::path path = flags.out ? fs::path(*flags.out) : beside / kReportFile;
+  const std::string title = is_one ? title_of(flags.directories.front()) : "motley";
+  if (Status status = replace_file(path, report_page(records, title)); !status) {
+    return refuse(status.error().message);
+  }
+  fmt::print("{}\n", path.string());
+  return kDone;
+}
+
+}  // namespace motley

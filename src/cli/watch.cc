@@ -1,0 +1,134 @@
+#include "cli/watch.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/commands.h"
+#include "cli/signals.h"
+#include "record/document.h"
+#include "record/prometheus.h"
+#include "record/scalars.h"
+
+namespace motley {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPublishPause = 250ms;
+constexpr int kPublishShare = 20;     // of the time, one part at most goes into it
+constexpr std::int64_t kMarks = 200;  // in TensorBoard, beside evaluations
+
+EventFile create_events(const RunDir& dir) {
+  auto file = EventFile::create(dir.path() / event_file_name(std::time(nullptr)));
+  if (!file) {
+    throw RunFailed(file.error().message);
+  }
+  return std::move(*file);
+}
+
+void or_throw(const Status& status) {
+  if (!status) {
+    throw RunFailed(status.error().message);
+  }
+}
+
+}  // namespace
+
+Watch::Watch(const RunDir& dir, RunFacts facts, ProgressDisplay::Style style,
+             std::unique_ptr<Dashboard> dashboard)
+    : dir_(dir),
+      record_(std::move(facts)),
+      display_(style),
+      dashboard_(std::move(dashboard)),
+      events_(create_events(dir)),
+      started_(static_cast<double>(std::time(nullptr))) {
+  publish();
+}
+
+void Watch::on_begin(const std::function<Activity(Rank)>& activity_of) {
+  began_ = Clock::now();
+  activity_of_ = activity_of;
+}
+
+void Watch::on_news(Rank rank, const WorkerNews& news) {
+  record_.add(rank, news);
+  show();
+}
+
+void Watch::on_progress(const RunProgress& progress) {
+  record_.progress(progress.seconds, progress.samples, progress.loss);
+  if ((record_.samples() - marked_.samples) * kMarks >= record_.facts().limit) {
+    mark();
+  }
+  show();
+}
+
+void Watch::on_metric(const Metric& metric) {
+  record_.add(metric);
+  metric_lines_ += to_json(metric).dump() + "\n";
+  write_or_throw(dir_, "metrics.jsonl", metric_lines_);
+  or_throw(events_.add(started_ + metric.seconds, metric.step, scalars_of(metric)));
+  display_.evaluated(metric);
+}
+
+std::optional<std::string> Watch::stop_requested() { return first_signal(); }
+
+bool Watch::abandon_requested() { return signalled_twice(); }
+
+void Watch::finish(const Summary& summary) {
+  record_.finish(summary);
+  mark();
+  end();
+}
+
+void Watch::fail(const std::string& why) {
+  record_.fail(why);
+  end();
+}
+
+void Watch::end() {
+  activity_of_ = nullptr;
+  display_.clear();
+  publish();
+}
+
+// The time left is that of who waits, which is not the simulator's.
+Moment Watch::moment() const {
+  Moment moment;
+  moment.activity_of = activity_of_;
+  if (began_ && record_.samples() > 0 && record_.state() == RunState::kRunning) {
+    const std::chrono::duration<double> passed = Clock::now() - *began_;
+    const auto left = static_cast<double>(record_.facts().limit - record_.samples());
+    moment.eta = passed.count() * left / static_cast<double>(record_.samples());
+  }
+  return moment;
+}
+
+void Watch::show() {
+  if (display_.is_due()) {
+    display_.update(record_, moment());
+  }
+  if (dashboard_ && Clock::now() >= publish_next_) {
+    publish();
+  }
+}
+
+void Watch::publish() {
+  if (dashboard_) {
+    const auto began = Clock::now();
+    dashboard_->publish(one_line(document_of(record_, moment())),
+                        prometheus_text(figures_of(record_)));
+    const auto took = Clock::now() - began;
+    publish_next_ = began + std::max<Clock::duration>(kPublishPause, kPublishShare * took);
+  }
+}
+
+void Watch::mark() {
+  RunFigures now = figures_of(record_);
+  const std::int64_t batch = record_.facts().batch;
+  or_throw(events_.add(started_ + now.seconds, (now.samples + batch - 1) / batch,
+                       scalars_of(now, marked_)));
+  marked_ = std::move(now);
+}
+
+}  // namespace motley

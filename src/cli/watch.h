@@ -1,0 +1,61 @@
+// Watch: keeps the record of a run under way, and shows it to whoever looks while it goes: the
+// terminal, the live page, metrics.jsonl, TensorBoard.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/progress.h"
+#include "dashboard/dashboard.h"
+#include "record/event_file.h"
+#include "record/run_dir.h"
+#include "record/run_figures.h"
+#include "record/run_record.h"
+#include "runtime/run.h"
+
+namespace motley {
+
+class Watch final : public RunMonitor {
+ public:
+  // `dashboard` may be none. Throws RunFailed when the directory cannot be written to.
+  Watch(const RunDir& dir, RunFacts facts, ProgressDisplay::Style style,
+        std::unique_ptr<Dashboard> dashboard);
+
+  void on_begin(const std::function<Activity(Rank)>& activity_of) override;
+  void on_news(Rank rank, const WorkerNews& news) override;
+  void on_progress(const RunProgress& progress) override;
+  void on_metric(const Metric& metric) override;
+  std::optional<std::string> stop_requested() override;
+  bool abandon_requested() override;
+
+  const RunRecord& record() const { return record_; }
+  // The run is over: the last that is to be seen of it.
+  void finish(const Summary& summary);
+  void fail(const std::string& why);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Moment moment() const;
+  void show();
+  void publish();
+  void mark();
+  void end();
+
+  const RunDir& dir_;
+  RunRecord record_;
+  ProgressDisplay display_;
+  const std::unique_ptr<Dashboard> dashboard_;
+  EventFile events_;
+  const double started_;  // seconds since 1970
+  std::optional<Clock::time_point> began_;
+  Clock::time_point publish_next_;
+  std::function<Activity(Rank)> activity_of_;
+  std::string metric_lines_;
+  RunFigures marked_;  // what TensorBoard was last given
+};
+
+}  // namespace motley
