@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -78,7 +79,8 @@ class RawClient {
   // What has come, up to and with the first `end` in it; it is taken out.
   std::string until(std::string_view end) {
     std::size_t at = std::string::npos;
-    while ((at = got_.find(end)) == std::string::npos) {
+    for (std::size_t from = 0; (at = got_.find(end, from)) == std::string::npos;) {
+      from = got_.size() - std::min(got_.size(), end.size() - 1);
       if (!more()) {
         throw std::runtime_error("the end came before " + std::string(end));
       }

@@ -48,7 +48,9 @@ Connection::Head Connection::read_head(std::string& head, std::size_t most,
 }
 
 bool Connection::write(std::string_view bytes) {
-  const auto deadline = Clock::now() + write_time_;
+  const std::chrono::duration<double> more(static_cast<double>(bytes.size()) / slowest_);
+  const auto deadline =
+      Clock::now() + write_time_ + std::chrono::duration_cast<Clock::duration>(more);
   while (!bytes.empty()) {
     const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (size >= 0) {

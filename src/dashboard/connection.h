@@ -14,9 +14,9 @@ class Connection {
   using Clock = std::chrono::steady_clock;
 
   // `socket` does not block, and is this object's from here on. What is written to it must be taken
-  // within `write_time`.
-  Connection(int socket, std::chrono::milliseconds write_time)
-      : socket_(socket), write_time_(write_time) {}
+  // within `write_time`, and a second more for every `slowest` bytes of it.
+  Connection(int socket, std::chrono::milliseconds write_time, double slowest)
+      : socket_(socket), write_time_(write_time), slowest_(slowest) {}
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -45,6 +45,7 @@ class Connection {
 
   const int socket_;
   const std::chrono::milliseconds write_time_;
+  const double slowest_;
   bool more_came_ = false;
 };
 

@@ -89,7 +89,7 @@ class Dashboard::Impl {
     setpriority(PRIO_PROCESS, 0, kNice);  // of this thread alone, on Linux
     for (;;) {
       if (const int socket = listener_.accept(); socket >= 0) {
-        Connection connection(socket, limits_.write_time);
+        Connection connection(socket, limits_.write_time, limits_.slowest);
         if (!enter(connection)) {
           return;
         }

@@ -37,6 +37,7 @@ struct DashboardLimits {
   std::size_t head = 16'384;                      // bytes of a request
   std::chrono::milliseconds request_time{2'000};  // until a request is there whole
   std::chrono::milliseconds write_time{5'000};    // until an answer, or an event, is taken whole
+  double slowest = 65'536;                        // and a second more for that many bytes of it
   std::chrono::milliseconds pace{250};            // between events
   std::chrono::milliseconds keep_alive{2'000};    // until a stream without news shows life
   std::chrono::milliseconds farewell{500};        // for the last document to be taken

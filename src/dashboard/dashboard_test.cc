@@ -19,10 +19,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kNever = 1h;  // longer than any test may take
+constexpr auto kNever = 1h;                // longer than any test may take
+const std::string kLarge(16u << 20, ' ');  // more than the kernel keeps for anybody
 const std::string kPage = "<!doctype html><title>motley</title>";
 
-std::unique_ptr<Dashboard> start(const DashboardLimits& limits = {}) {
+std::unique_ptr<Dashboard> start(DashboardLimits limits = {}) {
+  // What is not under test may take as long as a busy machine likes.
+  const DashboardLimits usual;
+  limits.request_time = limits.request_time == usual.request_time ? kNever : limits.request_time;
+  limits.write_time = limits.write_time == usual.write_time ? kNever : limits.write_time;
   auto dashboard = Dashboard::start({}, kPage, limits);
   EXPECT_TRUE(dashboard) << dashboard.error().message;
   return std::move(*dashboard);
@@ -217,18 +222,29 @@ TEST(Dashboard, SpeaksIPv6) {
   EXPECT_EQ(get(**dashboard, "/", "evil.example").status, "421 Misdirected Request");
 }
 
-TEST(Dashboard, RequestsAreSmallAndSoon) {
-  const auto dashboard = start({.head = 1'000, .request_time = 50ms});
+TEST(Dashboard, RequestsAreSmall) {
+  const auto dashboard = start({.head = 1'000});
   const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   const std::string more(2'000, 'x');
   EXPECT_EQ(ask(*dashboard, more).status, "431 Request Header Fields Too Large");
   EXPECT_EQ(ask(*dashboard, head + "X: " + more + "\r\n\r\n").status,
             "431 Request Header Fields Too Large");
-  EXPECT_EQ(ask(*dashboard, head).status, "408 Request Timeout");
-  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // who says nothing is told nothing
   const std::string whole = head + "X: " + std::string(1'000 - head.size() - 7, 'x') + "\r\n\r\n";
   ASSERT_EQ(whole.size(), 1'000u);
   EXPECT_EQ(ask(*dashboard, whole).status, "200 OK");
+}
+
+TEST(Dashboard, RequestsAreSoon) {
+  const auto dashboard = start({.request_time = 10ms});
+  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // who says nothing is told nothing
+  std::string told;
+  const auto deadline = std::chrono::steady_clock::now() + RawClient::kPatience;
+  while (told.empty() && std::chrono::steady_clock::now() < deadline) {  // we may be too late
+    RawClient client(dashboard->url());
+    client.send("GET / HT");
+    told = client.rest();
+  }
+  EXPECT_EQ(parsed(told).status, "408 Request Timeout");
 }
 
 TEST(Dashboard, WhoComesLateSeesTheWholeRun) {
@@ -300,26 +316,31 @@ TEST(Dashboard, ManyAtOnceAreAllServed) {
   }
 }
 
-// A client that does not read is dropped, and until then nobody waits for it.
 TEST(Dashboard, WhoStallsHoldsNobodyUp) {
-  const auto dashboard = start({.streams = 2, .write_time = 200ms, .pace = 0ms, .keep_alive = 1ms});
+  const auto dashboard = start({.streams = 2, .pace = 0ms, .farewell = 1ms});
   auto stalled = watch(*dashboard, 4'096);
   auto lively = watch(*dashboard);
   ASSERT_TRUE(stalled && lively);
-  const std::string large(16u << 20, ' ');  // more than the kernel keeps for anybody
   for (int i = 0; i < 3; ++i) {
-    const std::string document = std::to_string(i) + large;
+    const std::string document = std::to_string(i) + kLarge;
     dashboard->publish(document, "");
-    EXPECT_EQ(next_event(*lively), document);
+    EXPECT_TRUE(next_event(*lively) == document);
   }
-  dashboard->publish("{}", "");
-  auto next = watch_in_the_end(*dashboard);  // the place of who stalled is free
-  EXPECT_EQ(next_event(next), "{}");
-  EXPECT_EQ(next_event(*lively), "{}");
+  EXPECT_EQ(get(*dashboard, "/").status, "200 OK");
+}
+
+TEST(Dashboard, WhoStallsLosesHisPlace) {
+  const auto dashboard =
+      start({.streams = 1, .write_time = 20ms, .slowest = 1e9, .keep_alive = 1ms});
+  auto stalled = watch(*dashboard, 4'096);
+  ASSERT_TRUE(stalled);
+  EXPECT_FALSE(watch(*dashboard));
+  dashboard->publish(kLarge, "");
+  watch_in_the_end(*dashboard);
 }
 
 TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
-  auto dashboard = start({.request_time = kNever, .farewell = kNever});
+  auto dashboard = start({.farewell = kNever});
   RawClient silent(dashboard->url());
   RawClient slow(dashboard->url());
   slow.send("GET / HT");
@@ -336,15 +357,15 @@ TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
 }
 
 TEST(Dashboard, EndsWhateverClientsDo) {
-  auto dashboard = start({.write_time = kNever, .farewell = 10ms});
+  auto dashboard = start({.farewell = 10ms});
   auto stalled = watch(*dashboard, 4'096);
   ASSERT_TRUE(stalled);
-  dashboard->publish(std::string(16u << 20, ' '), "");
+  dashboard->publish(kLarge, "");
   RawClient other(dashboard->url(), 4'096);
   other.get("/record.json");
   other.until("\r\n\r\n");  // it is under way
   dashboard.reset();
-  EXPECT_LT(stalled->rest().size(), 16u << 20);
+  EXPECT_LT(stalled->rest().size(), kLarge.size());
 }
 
 TEST(Dashboard, DocumentsFromManyThreadsArriveWholeAndInOrder) {
