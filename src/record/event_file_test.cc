@@ -1,0 +1,102 @@
+// What can go wrong with the file. What is in it is read back in tests/readers, by readers that
+// share nothing with the writer.
+#include "record/event_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+
+#include "tests/scratch_dir.h"
+
+namespace motley {
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// No file of this process may become longer, while it lives.
+class ShortDisk {
+ public:
+  explicit ShortDisk(rlim_t longest) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{longest, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~ShortDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(EventFile, IsNamedSoThatItIsFound) {
+  EXPECT_EQ(event_file_name(1'700'000'000), "events.out.tfevents.1700000000.motley");
+}
+
+TEST(EventFile, BeginsAnew) {
+  ScratchDir scratch;
+  const std::string path = scratch.write("file", std::string(1000, 'x'));
+  auto file = EventFile::create(path, 1.5);
+  ASSERT_TRUE(file) << file.error().message;
+  // Length and checksum, wall time, version, checksum.
+  EXPECT_EQ(contents(path).size(), 12u + 9 + 15 + 4);
+}
+
+TEST(EventFile, WhatCannotBeMadeIsOneLine) {
+  ScratchDir scratch;
+  const std::string path = scratch.file("nowhere/file");
+  const auto file = EventFile::create(path);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().message, path + ": cannot be written: No such file or directory");
+}
+
+TEST(EventFile, AFullDiskIsOneLine) {
+  const auto file = EventFile::create("/dev/full");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().message, "/dev/full: cannot be written: No space left on device");
+}
+
+TEST(EventFile, WhatDoesNotFitIsTakenBackAndMayFollowLater) {
+  ScratchDir scratch;
+  const std::string path = scratch.file("short");
+  const std::string whole = scratch.file("whole");
+  auto file = EventFile::create(path, 0);
+  auto other = EventFile::create(whole, 0);
+  ASSERT_TRUE(file && other);
+  ASSERT_TRUE(file->add(1, 1, {{"a", 1}}));
+  ASSERT_TRUE(other->add(1, 1, {{"a", 1}}));
+  const std::string before = contents(path);
+  {
+    const ShortDisk disk(before.size() + 10);
+    const Status status = file->add(2, 2, {{"a", 2}, {"b", 3}});
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().message, path + ": cannot be written: File too large");
+  }
+  EXPECT_EQ(contents(path), before);
+  ASSERT_TRUE(file->add(2, 2, {{"a", 2}, {"b", 3}}));
+  ASSERT_TRUE(other->add(2, 2, {{"a", 2}, {"b", 3}}));
+  EXPECT_EQ(contents(path), contents(whole));  // also that "b" is described there
+}
+
+TEST(EventFile, MovesWithItsFile) {
+  ScratchDir scratch;
+  auto first = EventFile::create(scratch.file("first"), 0);
+  auto second = EventFile::create(scratch.file("second"), 0);
+  ASSERT_TRUE(first && second);
+  const std::size_t size = contents(scratch.file("second")).size();
+  *first = std::move(*second);
+  ASSERT_TRUE(first->add(1, 1, {{"a", 1}}));
+  EXPECT_EQ(contents(scratch.file("first")).size(), size);
+  EXPECT_GT(contents(scratch.file("second")).size(), size);
+}
+
+}  // namespace
+}  // namespace motley

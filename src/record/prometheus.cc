@@ -1,0 +1,142 @@
+#include "record/prometheus.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace motley {
+namespace {
+
+// The text as it grows: a family's two comments, then its samples.
+class Exposition {
+ public:
+  void gauge(std::string_view name, std::string_view help) { family(name, "gauge", help); }
+  void counter(std::string_view name, std::string_view help) { family(name, "counter", help); }
+  // `labels` as they stand between the braces.
+  template <class Number>
+  void sample(Number value, std::string_view labels = {}) {
+    const std::string braced = labels.empty() ? "" : fmt::format("{{{}}}", labels);
+    if constexpr (std::is_floating_point_v<Number>) {
+      fmt::format_to(end(), "{}{} {}\n", name_, braced, sample_value(value));
+    } else {
+      fmt::format_to(end(), "{}{} {}\n", name_, braced, value);
+    }
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  void family(std::string_view name, std::string_view type, std::string_view help) {
+    name_ = name;
+    fmt::format_to(end(), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  std::back_insert_iterator<std::string> end() { return std::back_inserter(text_); }
+
+  std::string text_;
+  std::string name_;
+};
+
+std::string label(std::string_view name, std::string_view value) {
+  return fmt::format("{}=\"{}\"", name, escape_label(value));
+}
+
+void add_run(Exposition& out, const RunFigures& run) {
+  out.gauge("motley_run_info", "What runs.");
+  out.sample(1, fmt::format("{},{},{},{},{}", label("name", run.name), label("mode", run.mode),
+                            label("sync", run.sync), label("allocation", run.allocation),
+                            label("codec", run.codec)));
+  out.gauge("motley_running", "1 while the run goes on, 0 when it has ended.");
+  out.sample(run.running ? 1 : 0);
+  out.counter("motley_run_seconds_total", "Seconds since the run began; virtual in simulations.");
+  out.sample(run.seconds);
+  out.counter("motley_samples_total", "Samples trained on.");
+  out.sample(run.samples);
+  out.gauge("motley_samples_limit", "Samples of the whole run.");
+  out.sample(run.limit);
+  out.gauge("motley_samples_per_second", "Samples per second of all workers, of late.");
+  out.sample(run.samples_per_second);
+  out.counter("motley_sent_bytes_total", "Bytes that all workers have sent.");
+  out.sample(run.bytes_sent);
+  if (run.train_loss) {
+    out.gauge("motley_train_loss", "Loss of what was trained on of late.");
+    out.sample(*run.train_loss);
+  }
+  if (run.test) {
+    out.gauge("motley_test_loss", "Loss on the test data, when it was last evaluated.");
+    out.sample(run.test->loss);
+    out.gauge("motley_test_accuracy", "Part of the test data that is told right, 0 to 1.");
+    out.sample(run.test->accuracy);
+  }
+}
+
+// One family: a sample per worker.
+template <class Number>
+void add_each(Exposition& out, const RunFigures& run, Number WorkerFigures::*figure) {
+  for (std::size_t i = 0; i < run.workers.size(); ++i) {
+    out.sample(run.workers[i].*figure, fmt::format("worker=\"{}\"", i));
+  }
+}
+
+void add_workers(Exposition& out, const RunFigures& run) {
+  if (run.workers.empty()) {
+    return;  // a family without samples says nothing
+  }
+  out.counter("motley_worker_seconds_total", "Where a worker's time went.");
+  for (std::size_t i = 0; i < run.workers.size(); ++i) {
+    const WorkerFigures& worker = run.workers[i];
+    out.sample(worker.compute, fmt::format("worker=\"{}\",doing=\"compute\"", i));
+    out.sample(worker.communicate, fmt::format("worker=\"{}\",doing=\"communicate\"", i));
+    out.sample(worker.wait, fmt::format("worker=\"{}\",doing=\"wait\"", i));
+  }
+  out.counter("motley_worker_samples_total", "Samples that a worker has trained on.");
+  add_each(out, run, &WorkerFigures::samples);
+  out.counter("motley_worker_steps_total", "Steps that a worker has taken.");
+  add_each(out, run, &WorkerFigures::steps);
+  out.gauge("motley_worker_share_samples", "Samples of one step of a worker, now.");
+  add_each(out, run, &WorkerFigures::share);
+  out.counter("motley_worker_sent_bytes_total", "Bytes that a worker has sent.");
+  add_each(out, run, &WorkerFigures::bytes_sent);
+}
+
+}  // namespace
+
+std::string escape_label(std::string_view value) {
+  std::string escaped;
+  for (const char c : value) {
+    switch (c) {
+      case '\\':
+        escaped += "\\\\";
+        break;
+      case '"':
+        escaped += "\\\"";
+        break;
+      case '\n':
+        escaped += "\\n";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string sample_value(double value) {
+  if (std::isnan(value)) {
+    return "NaN";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "+Inf" : "-Inf";
+  }
+  return fmt::format("{}", value);
+}
+
+std::string prometheus_text(const RunFigures& figures) {
+  Exposition out;
+  add_run(out, figures);
+  add_workers(out, figures);
+  return out.take();
+}
+
+}  // namespace motley

@@ -1,0 +1,46 @@
+// RunFigures: a run in figures at one moment, for those who draw them elsewhere: TensorBoard
+// (record/scalars.h) and Prometheus (record/prometheus.h). Everything counts from the beginning of
+// the run; whoever wants to know what happened in between subtracts two of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "record/run_record.h"
+#include "record/summary.h"
+
+namespace motley {
+
+struct WorkerFigures {
+  Seconds compute = 0;
+  Seconds communicate = 0;
+  Seconds wait = 0;
+  std::int64_t samples = 0;
+  std::int64_t steps = 0;
+  std::int64_t share = 0;  // samples of a step, now
+  std::int64_t bytes_sent = 0;
+};
+
+struct RunFigures {
+  std::string name;  // any text
+  std::string mode;  // "train", "simulate"
+  std::string sync;
+  std::string allocation;
+  std::string codec;
+  bool running = true;
+  Seconds seconds = 0;
+  std::int64_t samples = 0;
+  std::int64_t limit = 0;         // samples of the whole run
+  double samples_per_second = 0;  // as of now
+  std::int64_t bytes_sent = 0;
+  std::optional<Metric> test;  // the last one
+  std::optional<double> train_loss;
+  std::vector<WorkerFigures> workers;  // in order of rank
+};
+
+RunFigures figures_of(const RunRecord& record);
+
+}  // namespace motley

@@ -1,0 +1,81 @@
+#include "record/scalars.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace motley {
+namespace {
+
+// Parts of the time that a worker has had between two moments.
+struct Parts {
+  std::size_t worker;
+  double compute;
+  double wait;
+};
+
+std::optional<Parts> parts_of(std::size_t worker, const WorkerFigures& now,
+                              const WorkerFigures& before) {
+  const Seconds compute = now.compute - before.compute;
+  const Seconds wait = now.wait - before.wait;
+  const Seconds all = compute + wait + (now.communicate - before.communicate);
+  if (!(all > 0)) {
+    return std::nullopt;  // nothing is known to have happened
+  }
+  return Parts{worker, compute / all, wait / all};
+}
+
+std::vector<Parts> parts_of_all(const RunFigures& now, const RunFigures& before) {
+  std::vector<Parts> all;
+  for (std::size_t i = 0; i < now.workers.size(); ++i) {
+    const WorkerFigures then = i < before.workers.size() ? before.workers[i] : WorkerFigures{};
+    if (const auto parts = parts_of(i, now.workers[i], then)) {
+      all.push_back(*parts);
+    }
+  }
+  return all;
+}
+
+void add_parts(Scalars& scalars, const std::string& section, double Parts::*part, bool apart,
+               const std::vector<Parts>& all) {
+  if (apart) {
+    for (const Parts& parts : all) {
+      scalars.emplace_back(fmt::format("{}/worker_{}", section, parts.worker), parts.*part);
+    }
+    return;
+  }
+  double least = 1;
+  double most = 0;
+  double sum = 0;
+  for (const Parts& parts : all) {
+    least = std::min(least, parts.*part);
+    most = std::max(most, parts.*part);
+    sum += parts.*part;
+  }
+  scalars.emplace_back(section + "/least", least);
+  scalars.emplace_back(section + "/mean", sum / static_cast<double>(all.size()));
+  scalars.emplace_back(section + "/most", most);
+}
+
+}  // namespace
+
+Scalars scalars_of(const Metric& metric) {
+  return {{"test/loss", metric.loss}, {"test/accuracy", metric.accuracy}};
+}
+
+Scalars scalars_of(const RunFigures& now, const RunFigures& before) {
+  Scalars scalars;
+  if (now.train_loss) {
+    scalars.emplace_back("train/loss", *now.train_loss);
+  }
+  scalars.emplace_back("throughput/samples_per_second", now.samples_per_second);
+  if (const auto all = parts_of_all(now, before); !all.empty()) {
+    const bool apart = now.workers.size() <= kMostWorkersApart;
+    add_parts(scalars, "compute", &Parts::compute, apart, all);
+    add_parts(scalars, "wait", &Parts::wait, apart, all);
+  }
+  return scalars;
+}
+
+}  // namespace motley
