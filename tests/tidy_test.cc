@@ -35,12 +35,13 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"allocate", {"base"}},
     {"job", {"base", "cluster"}},
     {"record", {"base"}},
+    {"page", {"base"}},
     {"sync", {"base", "codec", "node", "cluster", "allocate", "job"}},
     {"sim", {"base", "node", "cluster"}},
     {"fabric", {"base", "node"}},
     {"runtime", {"base", "node", "cluster", "allocate", "job", "record", "sync", "sim", "fabric"}},
     {"compute", {"base", "job", "sync"}},
-    {"cli", {"base", "cluster", "compute", "job", "record", "runtime"}},
+    {"cli", {"base", "cluster", "compute", "job", "page", "record", "runtime"}},
 };
 
 struct Line {

@@ -1,0 +1,4 @@
+#include "page/page.h"
+
+#include <gtest/gtest.h>
+TEST(Page, X) {}
