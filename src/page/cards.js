@@ -1,6 +1,7 @@
 // A chart, what it shows in a sentence, its legend and the table behind it.
 //
-// A kind of chart is {id, title, draw(subject, card)}; draw gives
+// A kind of chart is {id, title, draw(subject, card)}, `wide` when it takes the whole width,
+// `paired` when it stands left of the next one; draw gives
 //   {sentence, config: {type, data, options}, table: () => table, legend, height, prepare}
 // or {absent: why} when there is nothing to draw ('' when no reader would ask). It is called again
 // for every new document and every change of colours; the chart stays and takes the new data.
@@ -54,7 +55,8 @@ class ChartCard {
     this.legend = make('ul', {class: 'legend'});
     this.extra = make('div', {class: 'extra'});
     this.table = new TableBehind(kind.title.toLowerCase());
-    this.element = make('figure', {class: `card ${kind.wide ? 'wide' : ''}`, id: kind.id},
+    this.element = make('figure', {id: kind.id, class: ['card', kind.wide ? 'wide' : '',
+        kind.paired ? 'paired' : ''].join(' ')},
         make('figcaption', {}, make('h3', {}, kind.title), this.sentence),
         this.legend, this.box, this.extra, this.table.element);
   }

@@ -49,12 +49,13 @@ function lastTickFits(max) {
       '' : compactTick(value);
 }
 
-function whyNoMetrics(runs, what) {
+function whyNoMetrics(runs) {
   if (runs.some((run) => run.state === 'running')) {
-    return `No ${what} yet: the model has not been evaluated.`;
+    return 'Neither accuracy nor loss yet: the model has not been evaluated.';
   }
   return runs.every((run) => run.state === 'failed') ? '' :
-      `There is no ${what}: the model was never evaluated (phantom models have nothing to evaluate).`;
+      'Neither accuracy nor loss: the model was never evaluated. Phantom models have nothing to ' +
+      'evaluate.';
 }
 
 function metricTable(runs, names, caption) {
@@ -96,14 +97,14 @@ function accuracySentence({runs, over}) {
 }
 
 const kAccuracy = {
-  id: 'accuracy', title: 'Accuracy',
+  id: 'accuracy', paired: true, title: 'Accuracy',
   draw(subject) {
     const {runs, over} = subject;
     const at = overAxis(runs, over);
     const datasets = runs.map((run) =>
         line(run.name, points(run, 'accuracy', at), seriesLook(run.id)));
     if (datasets.every((set) => set.data.length === 0)) {
-      return {absent: whyNoMetrics(runs, 'accuracy')};
+      return {absent: whyNoMetrics(runs)};
     }
     if (runs.length === 1) {
       datasets[0].label = 'accuracy';
@@ -127,7 +128,7 @@ const kLoss = {
         runs.some((run) => run.metrics.some((metric) => known(metric[name]))) &&
         (i === 0 || runs.length === 1));
     if (names.length === 0) {
-      return {absent: whyNoMetrics(runs, 'loss')};
+      return {absent: ''};  // said where the accuracy would be
     }
     const datasets = runs.length > 1 ?
         runs.map((run) => line(run.name, points(run, 'loss', at), seriesLook(run.id))) :
@@ -182,7 +183,8 @@ const kThroughput = {
     if (single) {
       const bare = throughputPoints(runs[0], at);
       if (bare.length >= 50) {
-        datasets.push({...line('bin by bin', bare, {borderColor: colours['band-deep']}), borderWidth: 1});
+        datasets.push({...line('bin by bin', bare, {borderColor: colours['band-deep']}),
+                       borderWidth: 1});
       }
     }
     for (const set of datasets) {

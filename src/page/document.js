@@ -75,7 +75,8 @@ function readRun(source, id) {
 // State in words, with the reason where there is one.
 function stateWords(run) {
   if (run.state === 'stopped') {
-    return run.why === 'target' ? 'reached its target' : `stopped${run.why ? ` by ${run.why}` : ''}`;
+    return run.why === 'target' ? 'reached its target' :
+        run.why ? `stopped by ${run.why}` : 'stopped';
   }
   return run.state === 'failed' && run.why ? `failed: ${run.why}` : run.state;
 }

@@ -35,8 +35,8 @@ class RunHead {
     this.showTiles(tilesOf(run));
     this.straggler.hidden = run.straggler === null;
     if (run.straggler) {
-      this.straggler.replaceChildren(make('strong', {}, `Straggler: worker ${run.straggler.rank}`),
-          ` ${text(run.straggler.reason)}`);
+      this.straggler.replaceChildren(make('strong', {}, 'Straggler'),
+          text(run.straggler.reason) || `worker ${run.straggler.rank}`);
     }
   }
 
@@ -52,7 +52,8 @@ class RunHead {
       run.servers > 0 ? plural(run.servers, 'server') : '',
       run.batch === null ? '' : `batch ${number(run.batch)}`,
       run.seed === null ? '' : `seed ${run.seed}`,
-      text(motley) ? `motley ${text(motley)}` : '', text(libtorch) ? `libtorch ${text(libtorch)}` : '',
+      text(motley) ? `motley ${text(motley)}` : '',
+      text(libtorch) ? `libtorch ${text(libtorch)}` : '',
     ].filter((fact) => fact !== '').join('  ·  '));
   }
 

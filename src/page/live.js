@@ -11,6 +11,7 @@ class Feed {
     this.show = show;
     this.say = say;
     this.newest = null;
+    this.hasShown = false;
     this.drawing = 0;  // the timer of the next drawing, 0: none is due
     this.lasted = 0;   // how long the last drawing took
     document.addEventListener('visibilitychange', () => this.wake());
@@ -19,7 +20,7 @@ class Feed {
 
   open() {
     this.source = new EventSource(this.address);
-    this.source.onopen = () => this.say('', false);
+    this.source.onopen = () => this.say(this.hasShown ? '' : 'Waiting for the run.', false);
     this.source.onmessage = (event) => {
       this.newest = event.data;
       this.wake();
@@ -33,7 +34,8 @@ class Feed {
     };
   }
 
-  // Drawing waits a little, so that many documents at once are drawn once, and until somebody looks.
+  // Drawing waits a little, so that many documents at once are drawn once; and until somebody
+  // looks.
   wake() {
     if (this.drawing === 0 && this.newest !== null && !document.hidden) {
       this.drawing = setTimeout(() => this.draw(), Math.max(kShortestPause, 4 * this.lasted));
@@ -46,6 +48,10 @@ class Feed {
     const run = JSON.parse(this.newest);
     this.newest = null;
     this.show(run);
+    if (!this.hasShown) {
+      this.hasShown = true;
+      this.say('', false);
+    }
     this.lasted = performance.now() - began;
     if (run.state !== 'running') {
       this.source.close();

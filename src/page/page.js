@@ -18,7 +18,8 @@ class Section {
 class Curves {
   constructor(title, suffix) {
     this.over = 'time';
-    const over = makeSwitch('Over', [['time', 'Time'], ['samples', 'Samples']], 'time', (choice) => {
+    const choices = [['time', 'Time'], ['samples', 'Samples']];
+    const over = makeSwitch('Over', choices, this.over, (choice) => {
       this.over = choice;
       this.update(this.runs);
     });
@@ -48,8 +49,8 @@ class JobCard {
         setText(copy, 'Selected');
       }
     }}, 'Copy');
-    this.element = make('details', {class: 'card', id: 'job'}, make('summary', {}, 'Job file'), copy,
-        this.job);
+    this.element = make('details', {class: 'card', id: 'job'},
+        make('summary', {}, 'Job file'), copy, this.job);
   }
 
   update(run) {
@@ -137,8 +138,7 @@ function showReport(place, documents) {
 }
 
 function followRun(place, address) {
-  const words = make('p', {class: 'callout', role: 'status', id: 'connection'},
-      'Waiting for the run.');
+  const words = make('p', {class: 'callout', role: 'status', id: 'connection'}, 'Connecting.');
   place.append(words);
   let view = null;
   const say = (said, isTrouble) => {

@@ -1,7 +1,8 @@
 // Tables: the figures behind the charts, and those that are no chart.
 //
-// A table is {caption, columns: [{name, text}], rows: [[...]]}; columns hold numbers (aligned to the
-// right) unless they say `text: true`. Cells are strings or elements.
+// A table is {caption, columns: [{name, text}], rows: [[...]]}; columns hold numbers (aligned to
+// the right) unless they say `text: true`. Cells are strings or elements. A row may have a `look`, and
+// a cell that is `wide` up to the end of the row.
 
 const kFirstRows = 200;
 

@@ -44,7 +44,8 @@ function number(value, digits = 0, least = digits) {
 // Three to four digits that count: 4,881 and 0.412, and no zeros behind them.
 function figure(value) {
   const size = Math.abs(value);
-  return number(value, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4, 0);
+  return size >= 1e6 ? compact(value) :
+      number(value, size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4, 0);
 }
 
 const compactFormat = new Intl.NumberFormat('en-US',

@@ -1,14 +1,13 @@
 // What every worker did, sent and was given: bars and lines with one place per worker, of one run.
 // With very many workers a place is the mean of a few neighbours (groupsOf).
 
-const kMostBars = 128;
+const kMostBars = 80;
 const kMostLines = 10;
 
 function barConfig(labels, datasets, xTitle, yTitle, more = {}) {
   return {type: 'bar', data: {labels, datasets}, options: {
     interaction: {mode: 'index', intersect: false},
-    datasets: {bar: {maxBarThickness: 56, categoryPercentage: labels.length > 40 ? 0.96 : 0.8,
-                     barPercentage: 1}},
+    datasets: {bar: {maxBarThickness: 56, categoryPercentage: 0.8, barPercentage: 1}},
     scales: {
       x: axis(xTitle, {type: 'category', stacked: true, grid: {display: false},
                        ticks: {callback(value) { return this.getLabelForValue(value); }}}),
@@ -35,7 +34,7 @@ function groupNote(groups) {
 }
 
 const kWorkerTime = {
-  id: 'worker-time', title: 'Where the time went',
+  id: 'worker-time', paired: true, title: 'Where the time went',
   draw(run) {
     const groups = groupsOf(run.workerList.length, kMostBars);
     if (!run.workerList.some((worker) => kDoing.some((name) => worker[`${name}_seconds`] > 0))) {
@@ -128,11 +127,16 @@ function held(shares) {
   return shares.map((share) => (last = known(share) ? share : last));
 }
 
-function shareLines(run, at) {
-  return run.workerList.map((worker, i) => ({
-    ...line(`worker ${worker.rank}`, held(worker.shares).flatMap((share, bin) =>
-        share === null ? [] : [{x: bin * run.binWidth / at.size, y: share}]), seriesLook(i)),
-    stepped: 'before', pointRadius: 0}));
+// One value per bin as points of a stepped line, up to the end of the run.
+function binSteps(run, values, at) {
+  const steps = values.flatMap((value, bin) =>
+      known(value) ? [{x: bin * run.binWidth / at.size, y: value}] : []);
+  return steps.length ? [...steps, {x: at.max, y: steps[steps.length - 1].y}] : [];
+}
+
+function shareLine(run, worker, at, look) {
+  return {...line(`worker ${worker.rank}`, binSteps(run, held(worker.shares), at), look),
+          stepped: 'before', pointRadius: 0};
 }
 
 // Many workers' lines hide each other: the spread of them is what can be read.
@@ -149,8 +153,7 @@ function shareSpread(run) {
 
 function spreadLines(run, at) {
   const spread = shareSpread(run);
-  const of = (i) => spread.flatMap((row, bin) =>
-      row ? [{x: bin * run.binWidth / at.size, y: row[i]}] : []);
+  const of = (i) => binSteps(run, spread.map((row) => row && row[i]), at);
   const base = {stepped: 'before', pointRadius: 0, pointHitRadius: 4, borderWidth: 0};
   const band = (label, i, fill, colour) => ({...base, label, data: of(i), fill, area: true,
       backgroundColor: colour, borderColor: colour});
@@ -161,31 +164,32 @@ function spreadLines(run, at) {
     {...band('', 0, false, 'transparent'), unlisted: true},
     band('all workers', 4, '-1', colours.band),
   ];
-  const slow = run.straggler && run.workerList.findIndex((worker) =>
-      worker.rank === run.straggler.rank);
-  if (slow !== null && slow >= 0) {
-    lines.unshift({...shareLines(run, at)[slow], ...seriesLook(1)});
+  const slow = run.straggler &&
+      run.workerList.find((worker) => worker.rank === run.straggler.rank);
+  if (slow) {
+    lines.unshift(shareLine(run, slow, at, seriesLook(1)));
   }
   return lines;
 }
 
 const kShares = {
-  id: 'shares', title: 'Shares of a step',
+  id: 'shares', paired: true, title: 'Shares of a step',
   draw(run) {
-    const known_ = run.workerList.filter((worker) => worker.shares.some(known));
-    if (known_.length === 0) {
+    const given = run.workerList.filter((worker) => worker.shares.some(known));
+    if (given.length === 0) {
       return {absent: ''};
     }
     const at = overAxis([run], 'time');
     const many = run.workerList.length > kMostLines;
-    const first = known_.map((worker) => worker.shares.find(known));
-    const last = known_.map((worker) => worker.shares.findLast(known));
+    const first = given.map((worker) => worker.shares.find(known));
+    const last = given.map((worker) => worker.shares.findLast(known));
     const range = (shares) => Math.min(...shares) === Math.max(...shares) ?
         figure(shares[0]) : `${figure(Math.min(...shares))} to ${figure(Math.max(...shares))}`;
     return {
       sentence: `Samples that a worker computes in a step: ${range(first)} at the beginning, ` +
           `${range(last)} at the end.`,
-      config: lineConfig(many ? spreadLines(run, at) : shareLines(run, at), at,
+      config: lineConfig(many ? spreadLines(run, at) : run.workerList.map((worker, i) =>
+          shareLine(run, worker, at, seriesLook(i))), at,
           'samples in a step', {beginAtZero: true}),
       table: () => many ? {
         caption: 'Samples in a step, over all workers',

@@ -33,21 +33,8 @@ def set_screen(driver, width, height=900, dark=False, scale=1):
         {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
 
 
-def picture(driver, box):
-    """PNG of a part of the page: {x, y, width, height} in its pixels."""
-    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {
-        "format": "png", "captureBeyondViewport": True, "clip": {**box, "scale": 1}})
-    return base64.b64decode(shot["data"])
-
-
-def whole_page(driver):
-    return driver.execute_script(
-        "return {x: 0, y: 0, width: document.documentElement.clientWidth,"
-        " height: document.documentElement.scrollHeight}")
-
-
 def box_of(driver, selector, margin=0):
-    """Where an element is, or None when it is not shown."""
+    """Where an element is in the page, or None when it is not shown."""
     return driver.execute_script("""
         const element = document.querySelector(arguments[0]);
         if (!element || !element.getClientRects().length) return null;
@@ -56,3 +43,10 @@ def box_of(driver, selector, margin=0):
         return {x: box.x + scrollX - margin, y: box.y + scrollY - margin,
                 width: box.width + 2 * margin, height: box.height + 2 * margin};
         """, selector, margin)
+
+
+def picture(driver, box):
+    """PNG of a part of the page, which the screen must show: canvases elsewhere may be blank."""
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot",
+                                  {"format": "png", "clip": {**box, "scale": 1}})
+    return base64.b64decode(shot["data"])

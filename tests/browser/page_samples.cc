@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   write(folder / "large.html",
         report_page({sample_run({.name = "64 workers", .workers = 64, .behind = true})}, "large"));
   write(folder / "huge.html",
-        report_page({sample_run({.name = "4,096 workers", .workers = 4096, .bins = 60})}, "huge"));
+        report_page({sample_run({.name = "4,096 workers", .workers = 4096, .bins = 20})}, "huge"));
   write(folder / "hostile.html", report_page({hostile_run()}, kHostile));
   write(folder / "hostile_compare.html", report_page({hostile_run(), hostile_run()}, kHostile));
   write(folder / "failed.html", report_page({failed_run("ps_asp")}, "failed"));

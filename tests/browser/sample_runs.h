@@ -40,11 +40,8 @@ inline double share_of(const SampleRun& run, int rank, double progress) {
   if (run.allocation != "adaptive") {
     return kBatchPerWorker;
   }
-  double all = 0;
-  for (int other = 0; other < run.workers; ++other) {
-    all += speed_of(other);
-  }
-  const double fair = kBatchPerWorker * run.workers * speed_of(rank) / all;
+  // Of four neighbours one is slow.
+  const double fair = kBatchPerWorker * speed_of(rank) / ((3 * speed_of(0) + speed_of(3)) / 4);
   const double found = std::clamp(std::floor(progress * 25) / 5, 0.0, 1.0);
   return kBatchPerWorker + found * (fair - kBatchPerWorker);
 }
@@ -103,7 +100,7 @@ inline Json metrics(const SampleRun& run, double seconds, double samples_per_sec
   const double whole = run.bins * run.width;
   for (int i = 1; run.evaluated && i <= 24 && i * whole / 24 <= seconds + 1e-9; ++i) {
     const double samples = samples_per_second * i * whole / 24;
-    const double learnt = 1 - std::exp(-samples / 9000);
+    const double learnt = 1 - std::exp(-samples / (2250. * run.workers));
     list.push_back({{"seconds", i * whole / 24},
                     {"step", i * 10},
                     {"samples", std::floor(samples)},
@@ -153,7 +150,7 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
   const Json metrics = sample::metrics(run, seconds, samples / seconds);
   Json time_to_target;
   for (const Json& metric : metrics) {
-    if (metric["accuracy"] >= 0.8 && time_to_target.is_null()) {
+    if (metric["accuracy"] >= 0.75 && time_to_target.is_null()) {
       time_to_target = metric["seconds"];
     }
   }
@@ -179,13 +176,14 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
       {"samples_per_second", samples / seconds},
       {"ideal_samples_per_second", ideal},
       {"train_loss", run.evaluated ? Json(0.41) : Json()},
-      {"target_accuracy", run.evaluated ? Json(0.8) : Json()},
+      {"target_accuracy", run.evaluated ? Json(0.75) : Json()},
       {"time_to_target", time_to_target},
       {"bytes_sent", bytes},
       {"straggler",
        run.workers < 4
            ? Json()
-           : Json{{"rank", 3}, {"reason", "takes 4.0x as long for a sample as the median"}}},
+           : Json{{"rank", 3},
+                  {"reason", "worker 3 takes 4.0x as long for a sample as the median"}}},
       {"metrics", metrics},
       {"bins", {{"width", run.width}, {"count", bins}}},
       {"throughput", throughput},
