@@ -35,13 +35,15 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"allocate", {"base"}},
     {"job", {"base", "cluster"}},
     {"record", {"base"}},
+    {"page", {"base"}},
     {"dashboard", {"base"}},
-    {"sync", {"base", "codec", "node", "cluster", "allocate", "job"}},
+    {"sync", {"base", "codec", "node", "cluster", "allocate", "job", "record"}},
     {"sim", {"base", "node", "cluster"}},
     {"fabric", {"base", "node"}},
     {"runtime", {"base", "node", "cluster", "allocate", "job", "record", "sync", "sim", "fabric"}},
     {"compute", {"base", "job", "sync"}},
-    {"cli", {"base", "cluster", "compute", "dashboard", "job", "record", "runtime"}},
+    {"cli",
+     {"base", "cluster", "compute", "dashboard", "job", "page", "record", "runtime", "sync"}},
 };
 
 struct Line {

@@ -1,0 +1,22 @@
+# Writes text files into a C++ source, as constants that HEADER declares in namespace motley.
+#
+#   cmake -DOUT=parts.cc -DHEADER=page/parts.h -DNAMES=kStyle;kScript
+#         -DkStyle=page.css "-DkScript=a.js;b.js" -P embed.cmake
+#
+# A name with several files holds them one after the other.
+
+set(source "#include \"${HEADER}\"\n\nnamespace motley {\n")
+foreach(name IN LISTS NAMES)
+  set(all "")
+  foreach(file IN LISTS ${name})
+    file(READ "${file}" text)
+    string(APPEND all "${text}")
+  endforeach()
+  # The end mark of a raw string must not be in the text.
+  string(FIND "${all}" ")embedded" mark)
+  if(NOT mark EQUAL -1)
+    message(FATAL_ERROR "${name}: cannot be embedded, it contains \")embedded\"")
+  endif()
+  string(APPEND source "\nconst std::string_view ${name} = R\"embedded(${all})embedded\";\n")
+endforeach()
+file(WRITE "${OUT}" "${source}\n}  // namespace motley\n")

@@ -1,0 +1,116 @@
+// A run's document as the page reads it: everything is there and of its kind, whoever wrote it. A
+// run that failed early may have little more than a name and a reason.
+
+const kDoing = ['compute', 'communicate', 'wait'];
+const kDoingWords = {compute: 'computing', communicate: 'communicating', wait: 'waiting'};
+
+function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+
+function text(value) {
+  return value === undefined || value === null ? '' : String(value);
+}
+
+function numberOr(value, other) {
+  return known(value) ? value : other;
+}
+
+function readWorker(worker, rank) {
+  const read = {
+    rank: numberOr(worker.rank, rank),
+    doing: text(worker.doing),
+    speed: numberOr(worker.samples_per_second, null),
+    shares: list(worker.shares),
+  };
+  for (const name of ['samples', 'steps', 'share', 'bytes_sent']) {
+    read[name] = numberOr(worker[name], 0);
+  }
+  for (const name of kDoing) {
+    read[name] = list(worker[name]);
+    read[`${name}_seconds`] = numberOr(worker[`${name}_seconds`], 0);
+  }
+  return read;
+}
+
+function readRun(source, id) {
+  const given = source && typeof source === 'object' ? source : {};
+  const run = {
+    id,
+    name: text(given.name) || 'run',
+    mode: text(given.mode),
+    state: text(given.state) || 'failed',
+    why: text(given.why),
+    job: text(given.job),
+    strategy: given.strategy || {},
+    madeBy: given.made_by || {},
+    straggler: given.straggler || null,
+    method: given.method || null,
+    metrics: list(given.metrics),
+    throughput: list(given.throughput),
+    workerList: list(given.per_worker).map(readWorker),
+    decisions: list(given.decisions),
+    decisionsLeftOut: numberOr(given.decisions_left_out, 0),
+    binWidth: numberOr(given.bins && given.bins.width, 0),
+    binCount: numberOr(given.bins && given.bins.count, 0),
+    behind: given.behind && list(given.behind.counts).some((count) => count > 0) ?
+        {what: text(given.behind.what), counts: list(given.behind.counts)} : null,
+  };
+  for (const name of ['seed', 'workers', 'servers', 'batch', 'seconds', 'samples', 'limit',
+                      'eta_seconds', 'samples_per_second', 'ideal_samples_per_second',
+                      'train_loss', 'target_accuracy', 'time_to_target', 'bytes_sent']) {
+    run[name] = numberOr(given[name], null);
+  }
+  run.efficiency = run.ideal_samples_per_second > 0 && run.samples_per_second !== null ?
+      run.samples_per_second / run.ideal_samples_per_second : null;
+  const accuracies = run.metrics.map((metric) => metric.accuracy).filter(known);
+  run.accuracy = accuracies.length ? accuracies[accuracies.length - 1] : null;
+  run.bestAccuracy = accuracies.length ? Math.max(...accuracies) : null;
+  // A run that stopped at its target came where it should; others that stopped do not count.
+  run.counts = run.state === 'done' || run.state === 'running' ||
+      (run.state === 'stopped' && run.why === 'target');
+  return run;
+}
+
+// State in words, with the reason where there is one.
+function stateWords(run) {
+  if (run.state === 'stopped') {
+    return run.why === 'target' ? 'reached its target' :
+        run.why ? `stopped by ${run.why}` : 'stopped';
+  }
+  return run.state === 'failed' && run.why ? `failed: ${run.why}` : run.state;
+}
+
+// Workers side by side, at most `most`: with more of them each place is the mean of a few
+// neighbours. [{first, last}] of indices.
+function groupsOf(count, most) {
+  const size = Math.max(1, Math.ceil(count / most));
+  const groups = [];
+  for (let first = 0; first < count; first += size) {
+    groups.push({first, last: Math.min(count, first + size) - 1});
+  }
+  return groups;
+}
+
+function groupName(run, group) {
+  const {first, last} = group;
+  return first === last ? `worker ${run.workerList[first].rank}` :
+      `workers ${run.workerList[first].rank} to ${run.workerList[last].rank}`;
+}
+
+function sumOf(run, name) {
+  return run.workerList.reduce((sum, worker) => sum + worker[name], 0);
+}
+
+// {compute: 0.8, communicate: 0.1, wait: 0.1} of all the workers' time, or of one worker's.
+function partsOf(workers) {
+  const seconds = kDoing.map((name) =>
+      workers.reduce((sum, worker) => sum + worker[`${name}_seconds`], 0));
+  const all = seconds.reduce((sum, value) => sum + value, 0);
+  return Object.fromEntries(kDoing.map((name, i) => [name, all > 0 ? seconds[i] / all : 0]));
+}
+
+function largest(items, value) {
+  return items.reduce((best, item) => best === null || value(item) > value(best) ? item : best,
+      null);
+}

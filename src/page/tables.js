@@ -1,0 +1,106 @@
+// Tables: the figures behind the charts, and those that are no chart.
+//
+// A table is {caption, columns: [{name, text}], rows: [[...]]}; columns hold numbers (aligned to
+// the right) unless they say `text: true`. Cells are strings or elements. A row may have a `look`, and
+// a cell that is `wide` up to the end of the row.
+
+const kFirstRows = 200;
+
+function makeTable({caption, columns, rows, hideCaption = false}, first = kFirstRows) {
+  const body = make('tbody');
+  const fill = (from, to) => body.append(...rows.slice(from, to).map((row) =>
+      make('tr', {class: row.look || null}, ...row.map((cell, i) => i === 0 ?
+          make('th', {scope: 'row', class: columns[0].text ? 'text' : null}, cell) :
+          make('td', {class: columns[i].text ? 'text' : null,
+                      colspan: row.wide === i ? columns.length - i : null}, cell)))));
+  fill(0, first);
+  const table = make('table', {},
+      make('caption', {class: hideCaption ? 'unseen' : null}, caption),
+      make('thead', {}, make('tr', {}, ...columns.map((column) =>
+          make('th', {scope: 'col', class: column.text ? 'text' : null}, column.name)))),
+      body);
+  const box = make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
+      table);
+  if (rows.length <= first) {
+    return box;
+  }
+  const more = make('button', {type: 'button', class: 'more', onclick: () => {
+    fill(first, rows.length);
+    more.remove();
+  }}, `Show all ${number(rows.length)}`);
+  return make('div', {}, box, more);
+}
+
+// The table behind a chart: made when it is opened, and made anew while it stays open.
+class TableBehind {
+  constructor(title) {
+    this.place = make('div');
+    this.source = null;
+    this.element = make('details', {class: 'behind', ontoggle: () => this.fill()},
+        make('summary', {}, 'Table', make('span', {class: 'unseen'}, ` of ${title}`)), this.place);
+  }
+
+  update(source) {
+    this.source = source;
+    this.fill();
+  }
+
+  fill() {
+    if (this.element.open && this.source) {
+      this.place.replaceChildren(makeTable(this.source()));
+    } else {
+      this.place.replaceChildren();
+    }
+  }
+}
+
+// Decisions: the first few, and all of them for who wants them.
+class DecisionsCard {
+  constructor() {
+    this.place = make('div');
+    this.all = false;
+    this.element = make('section', {class: 'card', id: 'decisions'}, make('h3', {}, 'Decisions'),
+        this.place);
+  }
+
+  update(run) {
+    const count = run.decisions.length;
+    this.element.hidden = count === 0;
+    if (count === 0 || (this.count === count && this.run === run.id)) {
+      return;  // nothing new: what a reader has opened or scrolled to stays
+    }
+    this.count = count;
+    this.run = run.id;
+    const rows = run.decisions.map((decision) => [
+      number(decision.seconds, 2), text(decision.who), text(decision.kind), text(decision.what),
+      text(decision.reason)]);
+    const left = run.decisionsLeftOut;
+    const caption = `${plural(count, 'decision')} in order of time` +
+        (left > 0 ? `; ${number(left)} more between the first and the last of these were not kept` :
+            '');
+    this.place.replaceChildren(makeTable({caption, rows, columns: [
+      {name: 'Seconds'}, {name: 'Who', text: true}, {name: 'Kind', text: true},
+      {name: 'What', text: true}, {name: 'Reason', text: true}]}, 8));
+  }
+}
+
+// Figures that a method has of its own.
+class MethodCard {
+  constructor() {
+    this.place = make('div');
+    this.element = make('section', {class: 'card', id: 'method'},
+        make('h3', {}, 'Figures of the method'), this.place);
+  }
+
+  update(run) {
+    const entries = Object.entries(run.method || {});
+    this.element.hidden = entries.length === 0;
+    const show = (value) => Array.isArray(value) ? value.map(show).join('  ') :
+        known(value) ? (Number.isInteger(value) ? number(value) : figure(value)) :
+        value === null ? kNothing : text(value);
+    this.place.replaceChildren(makeTable({
+      caption: `What ${text(run.strategy.sync) || 'the method'} says of the run`, hideCaption: true,
+      columns: [{name: 'Figure', text: true}, {name: 'Value', text: true}],
+      rows: entries.map(([name, value]) => [spaced(name), show(value)])}));
+  }
+}
