@@ -16,7 +16,7 @@ std::string_view name_of(RunState state) {
   switch (state) {
     case RunState::kRunning:
       return "running";
-    case RunState::kDone:
+    case RunState::kComplete:
       return "done";
     case RunState::kStopped:
       return "stopped";

@@ -92,7 +92,7 @@ void RunRecord::progress(Seconds seconds, std::int64_t samples, std::optional<do
 
 // The run lasts until its last worker is done: until then the others wait.
 void RunRecord::finish(const Summary& summary) {
-  state_ = summary.stopped ? RunState::kStopped : RunState::kDone;
+  state_ = summary.stopped ? RunState::kStopped : RunState::kComplete;
   why_ = summary.stopped.value_or("");
   seconds_ = summary.seconds;
   samples_ = summary.samples;

@@ -55,7 +55,7 @@ struct WorkerNews {
   JournalEntries entries;
 };
 
-enum class RunState { kRunning, kDone, kStopped, kFailed };
+enum class RunState { kRunning, kComplete, kStopped, kFailed };
 
 class RunRecord {
  public:
