@@ -115,11 +115,11 @@ TEST(Dashboard, ServesThePageTheDocumentAndTheMetrics) {
   const auto dashboard = start();
   EXPECT_EQ(get(*dashboard, "/record.json").status, "503 Service Unavailable");
   EXPECT_EQ(get(*dashboard, "/metrics").status, "200 OK");
-  dashboard->publish("{\"name\":\n\"é\"}", "motley_running 1\n");
+  dashboard->publish("{\"name\":\r\n\"é\"\n}", "motley_running 1\n");
   const std::map<std::string, std::pair<std::string, std::string>> expected = {
       {"/", {"text/html; charset=utf-8", kPage}},
       {"/?from=there", {"text/html; charset=utf-8", kPage}},
-      {"/record.json", {"application/json", "{\"name\": \"é\"}"}},
+      {"/record.json", {"application/json", "{\"name\":  \"é\" }"}},
       {"/metrics", {"text/plain; version=0.0.4; charset=utf-8", "motley_running 1\n"}},
   };
   for (const auto& [path, what] : expected) {

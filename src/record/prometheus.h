@@ -17,8 +17,6 @@
 
 namespace motley {
 
-inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
-
 std::string prometheus_text(const RunFigures& figures);
 
 // A label's value between its quotes: backslash, quote and newline are escaped.
