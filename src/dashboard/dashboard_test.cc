@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -456,6 +459,33 @@ TEST(Dashboard, LeavesSIGPIPEAsItWas) {
     watch_in_the_end(*dashboard);  // the first was written to, and found gone
   }
   EXPECT_EQ(std::signal(SIGPIPE, before), SIG_DFL);
+}
+
+// A coordinator of many workers has more descriptors than select() can name.
+TEST(Dashboard, DescriptorsMayBeMany) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit wanted{std::max<rlim_t>(limit.rlim_cur, FD_SETSIZE + 100), limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
+    GTEST_SKIP() << "so many are not to be had";
+  }
+  std::vector<int> taken;
+  do {
+    taken.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  } while (taken.back() >= 0 && taken.back() < FD_SETSIZE);
+  EXPECT_EQ(taken.back(), FD_SETSIZE);
+  {
+    const auto dashboard = start();
+    dashboard->publish("{}", "");
+    EXPECT_EQ(get(*dashboard, "/").body, kPage);
+    auto client = watch(*dashboard);
+    ASSERT_TRUE(client);
+    EXPECT_EQ(next_event(*client), "{}");
+  }
+  for (const int descriptor : taken) {
+    close(descriptor);
+  }
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TEST(Dashboard, ChildrenGetNoneOfItsSockets) {
