@@ -1,13 +1,16 @@
 #include "dashboard/board.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace motley {
 
 void Board::publish(std::string record, std::string metrics) {
   // A line break would end an event. In JSON it can only be blank space.
-  std::ranges::replace_if(
-      record, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  for (const char line_break : {'\n', '\r'}) {
+    for (auto at = record.find(line_break); at != record.npos; at = record.find(line_break, at)) {
+      record[at] = ' ';
+    }
+  }
   auto new_record = std::make_shared<const std::string>(std::move(record));
   auto new_metrics = std::make_shared<const std::string>(std::move(metrics));
   {

@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -115,11 +118,11 @@ TEST(Dashboard, ServesThePageTheDocumentAndTheMetrics) {
   const auto dashboard = start();
   EXPECT_EQ(get(*dashboard, "/record.json").status, "503 Service Unavailable");
   EXPECT_EQ(get(*dashboard, "/metrics").status, "200 OK");
-  dashboard->publish("{\"name\":\n\"é\"}", "motley_running 1\n");
+  dashboard->publish("{\"name\":\r\n\"é\"\n}", "motley_running 1\n");
   const std::map<std::string, std::pair<std::string, std::string>> expected = {
       {"/", {"text/html; charset=utf-8", kPage}},
       {"/?from=there", {"text/html; charset=utf-8", kPage}},
-      {"/record.json", {"application/json", "{\"name\": \"é\"}"}},
+      {"/record.json", {"application/json", "{\"name\":  \"é\" }"}},
       {"/metrics", {"text/plain; version=0.0.4; charset=utf-8", "motley_running 1\n"}},
   };
   for (const auto& [path, what] : expected) {
@@ -161,13 +164,13 @@ TEST(Dashboard, KnowsNoOtherPaths) {
 TEST(Dashboard, AcceptsNothingButGet) {
   const auto dashboard = start();
   dashboard->publish("{}", "");
-  const std::string body(1'000'000, 'x');
+  const std::string body(100'000, 'x');
   for (const std::string method : {"HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE",
                                    "CONNECT", "PRI", "get", "GETS", "MADE-UP", "", "\x01"}) {
     for (const std::string path : {"/", "/events", "/record.json", "/nowhere"}) {
       const std::string head = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n";
       for (const std::string& request :
-           {head + "\r\n", head + "Content-Length: 1000000\r\n\r\n" + body,
+           {head + "\r\n", head + "Content-Length: 100000\r\n\r\n" + body,
             head + "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"}) {
         const Answer answer = ask(*dashboard, request);
         EXPECT_EQ(answer.status, "405 Method Not Allowed") << method << path;
@@ -175,6 +178,21 @@ TEST(Dashboard, AcceptsNothingButGet) {
       }
     }
   }
+}
+
+// To close while somebody still sends resets the connection, and may take the answer with it.
+TEST(Dashboard, LetsOthersFinish) {
+  const auto dashboard = start();
+  const std::string body(6u << 20, 'x');  // more than is under way at once
+  for (const std::string method : {"GET", "POST"}) {
+    RawClient client(dashboard->url());
+    EXPECT_TRUE(client.send(method + " / HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)) << method;
+    EXPECT_NE(client.rest(), "") << method;
+  }
+  RawClient client(dashboard->url());
+  client.send("POST / HTTP/1.1\r\n\r\n");
+  EXPECT_NE(client.rest(), "");
+  EXPECT_TRUE(client.send(body));
 }
 
 TEST(Dashboard, IgnoresWhatComesAfterTheHead) {
@@ -234,6 +252,16 @@ TEST(Dashboard, RequestsAreSmall) {
   EXPECT_EQ(ask(*dashboard, whole).status, "200 OK");
 }
 
+// Its end, too, may be in two of them; they are of 4,096 bytes.
+TEST(Dashboard, AHeadMayComeInPieces) {
+  const auto dashboard = start();
+  const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\nX: ";
+  for (std::size_t size = 4'090; size < 4'105; ++size) {
+    const std::string filled = head + std::string(size - head.size() - 4, 'x') + "\r\n\r\n";
+    EXPECT_EQ(ask(*dashboard, filled).status, "200 OK") << size;
+  }
+}
+
 TEST(Dashboard, RequestsAreSoon) {
   const auto dashboard = start({.request_time = 10ms});
   EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // who says nothing is told nothing
@@ -270,7 +298,9 @@ TEST(Dashboard, EventsComeAtAPaceAndTheLastComesAlways) {
   ASSERT_TRUE(client);
   EXPECT_EQ(next_event(*client), "[0]");
   for (int i = 1; i <= 100; ++i) {
-    dashboard->publish("[" + std::to_string(i) + "]", "");
+    const std::string document = "[" + std::to_string(i) + "]";
+    dashboard->publish(document, "");
+    EXPECT_EQ(get(*dashboard, "/record.json").body, document);
   }
   dashboard.reset();
   EXPECT_EQ(client->rest(), "data: [100]\n\n");
@@ -429,6 +459,33 @@ TEST(Dashboard, LeavesSIGPIPEAsItWas) {
     watch_in_the_end(*dashboard);  // the first was written to, and found gone
   }
   EXPECT_EQ(std::signal(SIGPIPE, before), SIG_DFL);
+}
+
+// A coordinator of many workers has more descriptors than select() can name.
+TEST(Dashboard, DescriptorsMayBeMany) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit wanted{std::max<rlim_t>(limit.rlim_cur, FD_SETSIZE + 100), limit.rlim_max};
+  if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
+    GTEST_SKIP() << "so many are not to be had";
+  }
+  std::vector<int> taken;
+  do {
+    taken.push_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  } while (taken.back() >= 0 && taken.back() < FD_SETSIZE);
+  EXPECT_EQ(taken.back(), FD_SETSIZE);
+  {
+    const auto dashboard = start();
+    dashboard->publish("{}", "");
+    EXPECT_EQ(get(*dashboard, "/").body, kPage);
+    auto client = watch(*dashboard);
+    ASSERT_TRUE(client);
+    EXPECT_EQ(next_event(*client), "{}");
+  }
+  for (const int descriptor : taken) {
+    close(descriptor);
+  }
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TEST(Dashboard, ChildrenGetNoneOfItsSockets) {

@@ -10,7 +10,7 @@
 //
 // Every record is one write(2) at the end of the file, so that a reader sees it whole or the
 // beginning of it, which TensorBoard takes for "not yet". One that the disk has no room for is
-// taken back: the file stays readable, and add() may be called again. Costs about 40 bytes a
+// taken back: the file stays readable, and add() may be called again. Costs about 25 bytes a
 // scalar.
 #pragma once
 

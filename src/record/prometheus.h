@@ -1,6 +1,6 @@
 // A run as Prometheus reads it: text exposition format, version 0.0.4
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). Served at /metrics of the live
-// page. About 600 bytes a worker.
+// page. About 400 bytes a worker.
 //
 //   # HELP motley_samples_total Samples trained on.
 //   # TYPE motley_samples_total counter
@@ -16,8 +16,6 @@
 #include "record/run_figures.h"
 
 namespace motley {
-
-inline constexpr std::string_view kPrometheusType = "text/plain; version=0.0.4; charset=utf-8";
 
 std::string prometheus_text(const RunFigures& figures);
 
