@@ -69,7 +69,10 @@ void RunRecord::add_span(Rank rank, const Span& span) {
       timeline_.add(row_of(rank, kSamples), span.begin, span.end,
                     static_cast<double>(span.samples));
       timeline_.add(row_of(rank, kSteps), span.begin, 1);
-      timeline_.add(row_of(rank, kStepSamples), span.begin, static_cast<double>(span.samples));
+      if (auto& last = workers_[index].last_step; last) {
+        count_share(rank, *last);
+      }
+      workers_[index].last_step = span;
       break;
     case Doing::kCommunicate:
       timeline_.add(row_of(rank, kCommunicate), span.begin, span.end, length);
@@ -80,6 +83,11 @@ void RunRecord::add_span(Rank rank, const Span& span) {
     case Doing::kEvaluate:
       break;  // not a worker's
   }
+}
+
+void RunRecord::count_share(Rank rank, const Span& span) {
+  timeline_.add(row_of(rank, kShareSteps), span.begin, 1);
+  timeline_.add(row_of(rank, kShareSamples), span.begin, static_cast<double>(span.samples));
 }
 
 void RunRecord::add(const Metric& metric) { metrics_.push_back(metric); }
@@ -102,6 +110,10 @@ void RunRecord::finish(const Summary& summary) {
     const auto index = static_cast<std::size_t>(result.rank);
     if (const Seconds ended = written_[index]; ended < seconds_) {
       add_span(result.rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
+    }
+    if (const auto& last = workers_[index].last_step;
+        last && last->samples >= static_cast<std::int64_t>(result.share)) {
+      count_share(result.rank, *last);
     }
     workers_[index].latest = {.samples = result.samples,
                               .steps = result.steps,

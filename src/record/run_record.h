@@ -73,6 +73,7 @@ class RunRecord {
     WorkerNews latest;  // without entries
     Kept<Span> spans;
     Kept<Exchange> exchanges;
+    std::optional<Span> last_step;  // which may turn out to be the run's last
   };
   struct Decided {
     Rank who = kCoordinator;
@@ -95,7 +96,16 @@ class RunRecord {
   const Figures& method() const { return method_; }
 
   // Over time, by worker.
-  enum Row : std::size_t { kCompute, kCommunicate, kWait, kSamples, kSteps, kStepSamples, kRows };
+  enum Row : std::size_t {
+    kCompute,
+    kCommunicate,
+    kWait,
+    kSamples,
+    kSteps,
+    kShareSteps,    // steps that shares are seen in, and
+    kShareSamples,  // what they had: all but a run's last one, which is what was left
+    kRows
+  };
   Seconds bin_width() const { return timeline_.width(); }
   std::size_t bins() const { return timeline_.used(); }
   std::span<const double> row(Rank worker, Row row) const;
@@ -107,6 +117,7 @@ class RunRecord {
 
  private:
   void add_span(Rank rank, const Span& span);
+  void count_share(Rank rank, const Span& span);
   std::size_t row_of(Rank worker, Row row) const {
     return static_cast<std::size_t>(worker) * kRows + row;
   }

@@ -74,7 +74,11 @@ WorkerResult train(Node& bare_node, const Part& part) {
     journal.turn_to({Doing::kCommunicate});
     spans.computed(compute_began + computed, work->count);
 
-    const Progress progress = strategy->finish({loss_sum, work->count});
+    Progress progress = strategy->finish({loss_sum, work->count});
+    if (method.advance == Advance::kTogether && node.rank() != 0) {
+      progress.loss_sum = 0;  // each knows of all: it is told once
+      progress.loss_samples = 0;
+    }
     allocator.after_step(work->count, computed, progress.samples);
     node.write_down();
     result.samples += static_cast<std::int64_t>(work->count);
