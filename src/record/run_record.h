@@ -69,7 +69,7 @@ class RunRecord {
   void fail(std::string why);
 
   struct Worker {
-    explicit Worker(std::size_t most) : spans(most), exchanges(most / 2) {}
+    explicit Worker(std::size_t most) : spans(most), exchanges(most / 4) {}
     WorkerNews latest;  // without entries
     Kept<Span> spans;
     Kept<Exchange> exchanges;

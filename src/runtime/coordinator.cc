@@ -355,9 +355,7 @@ class Coordinator {
   void take_metrics() {
     while (auto judgement = evaluator_.take()) {
       service_journal_.add(judgement->span);
-      if (judgement->metric) {
-        monitor_.on_metric(*judgement->metric);
-      }
+      monitor_.on_metric(judgement->metric);
     }
   }
 
