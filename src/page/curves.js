@@ -13,7 +13,7 @@ function overAxis(runs, over) {
 }
 
 function line(label, points, look) {
-  return {label, data: points, borderWidth: 2, tension: 0, fill: false, ...look,
+  return {label, data: points, borderWidth: 2, tension: 0, fill: false, clip: 4, ...look,
           backgroundColor: look.borderColor, pointRadius: points.length < 40 ? 2.5 : 0,
           pointHoverRadius: 4, pointHitRadius: 8, pointStyle: 'circle', pointBorderWidth: 0};
 }
@@ -89,7 +89,8 @@ function accuracySentence({runs, over}) {
   const last = of(run)[of(run).length - 1];
   const best = largest(of(run), (metric) => metric.accuracy);
   const target = run.target_accuracy === null ? '' : run.time_to_target === null ?
-      ` The target of ${run.target_accuracy} was not reached.` :
+      ` The target of ${run.target_accuracy} was not reached` +
+          `${run.state === 'running' ? ' yet' : ''}.` :
       ` The target of ${run.target_accuracy} was reached after ${duration(run.time_to_target)}.`;
   return `Accuracy reaches ${number(last.accuracy, 3)} after ${when(last, over)}` +
       (best.accuracy > last.accuracy ?
@@ -188,7 +189,7 @@ const kThroughput = {
       }
     }
     for (const set of datasets) {
-      set.pointRadius = 0;
+      set.pointRadius = set.data.length < 3 ? 3 : 0;
     }
     const ideals = new Set(measured.map((run) => run.ideal_samples_per_second).filter(known));
     if (ideals.size === 1) {
