@@ -217,6 +217,29 @@ class Report(Pages):
                 self.check_page(ALL_OF_ONE + more)
                 self.assertEqual(self.run_script("return document.scripts.length"), 3)
 
+    def test_reads_odd_documents_as_far_as_they_go(self):
+        self.open("failed.html")
+        run = {"name": None, "state": "running", "seconds": 2, "bins": {"width": 1, "count": -3}}
+        for odd in ({}, None, "x", run, {**run, "per_worker": [{}, None, {"compute": [1, "x"]}]},
+                    {**run, "metrics": [None, {}, {"seconds": 1, "accuracy": "high"}]},
+                    {**run, "throughput": [None, 1], "behind": {}, "straggler": 3, "method": [1]},
+                    {**run, "behind": {"what": None, "counts": [0, 2]}, "decisions": [{}, 1]}):
+            with self.subTest(document=odd):
+                self.run_script("const page = document.getElementById('page');"
+                                "page.replaceChildren(); showReport(page, [arguments[0]]);", odd)
+                self.assertTrue(self.text("h1"))
+                self.driver.execute_async_script(TABLES)
+
+    def test_legend_switches_lines_off_and_on(self):
+        self.open("one.html")
+        hidden = "return Chart.getChart(document.querySelector('#loss canvas')).data.datasets" \
+                 ".map((set) => set.hidden)"
+        button = self.driver.find_elements(By.CSS_SELECTOR, "#loss .legend button")[1]
+        for pressed, expected in (("false", [False, True]), ("true", [False, False])):
+            button.send_keys("\n")
+            self.assertEqual(self.run_script(hidden), expected)
+            self.assertEqual(button.get_attribute("aria-pressed"), pressed)
+
     def test_of_a_run_that_failed_at_once_says_why(self):
         self.open("failed.html", 390)
         self.check_charts([])
