@@ -30,6 +30,15 @@ function points(run, name, at) {
       .map((metric) => ({x: at.of(metric), y: metric[name]}));
 }
 
+// One line per run, with dots at the evaluations while there are few lines.
+function runLines(runs, name, at) {
+  const lines = runs.map((run) => line(run.name, points(run, name, at), seriesLook(run.id)));
+  for (const set of runs.length > 4 ? lines : []) {
+    set.pointRadius = set.data.length > 1 ? 0 : 2.5;
+  }
+  return lines;
+}
+
 function lineConfig(datasets, at, yTitle, y = {}) {
   return {type: 'line', data: {datasets}, options: {
     parsing: false,
@@ -102,8 +111,7 @@ const kAccuracy = {
   draw(subject) {
     const {runs, over} = subject;
     const at = overAxis(runs, over);
-    const datasets = runs.map((run) =>
-        line(run.name, points(run, 'accuracy', at), seriesLook(run.id)));
+    const datasets = runLines(runs, 'accuracy', at);
     if (datasets.every((set) => set.data.length === 0)) {
       return {absent: whyNoMetrics(runs)};
     }
@@ -132,7 +140,7 @@ const kLoss = {
       return {absent: ''};  // said where the accuracy would be
     }
     const datasets = runs.length > 1 ?
-        runs.map((run) => line(run.name, points(run, 'loss', at), seriesLook(run.id))) :
+        runLines(runs, 'loss', at) :
         names.map(([name, words], i) => line(name === 'loss' ? 'test loss' : words.toLowerCase(),
             points(runs[0], name, at), seriesLook(i)));
     const ends = runs.map((run) => points(run, 'loss', at)).map((all, i) => [all, runs[i]])
