@@ -29,7 +29,8 @@ PATIENCE = 20               # seconds until a condition that must come true is g
 # (axes and grid are grey). One pixel in five is looked at, in a copy: reading a canvas changes how
 # the browser keeps it.
 CHARTS = """
-return [...document.querySelectorAll('canvas')].filter((c) => c.getClientRects().length).map((c) => {
+const shown = [...document.querySelectorAll('canvas')].filter((c) => c.getClientRects().length);
+return shown.map((c) => {
   const chart = Chart.getChart(c);
   const {left, top, width, height} = chart.chartArea;
   const copy = new OffscreenCanvas(c.width, c.height).getContext('2d', {willReadFrequently: true});
@@ -197,7 +198,8 @@ class Report(Pages):
     def test_of_thousands_of_workers_keeps_rows_that_can_be_read(self):
         self.open("huge.html")
         self.check_charts([one for one in ALL_OF_ONE if one != "behind"])
-        rows = "return Chart.getChart(document.querySelector('#timeline canvas')).cells.groups.length"
+        rows = "return Chart.getChart(document.querySelector('#timeline canvas')).cells" \
+               ".groups.length"
         self.assertLessEqual(self.run_script(rows), 80)
         self.assertIn("mean of 52 workers", self.text("#timeline .say"))
         self.run_script("document.querySelector('#timeline input[value=waiting]').click()")
@@ -207,7 +209,8 @@ class Report(Pages):
 
     def test_takes_text_as_text(self):
         several = ["accuracy-all", "loss-all", "throughput-all"]
-        for name, width, more in (("hostile.html", 1280, []), ("hostile_compare.html", 390, several)):
+        pages = (("hostile.html", 1280, []), ("hostile_compare.html", 390, several))
+        for name, width, more in pages:
             with self.subTest(name=name):
                 self.open(name, width)
                 run = self.run_script(
