@@ -106,9 +106,10 @@ function(motley_test_objects result name)
 endfunction()
 
 # TORCH: as for a library. WATCHED: much of what it tests is in headers. LONG: begins first, so that no
-# core has nothing to do in the end.
+# core has nothing to do in the end. TOGETHER: all of its tests run in one process, since to start one
+# takes longer than most of them.
 function(motley_test name)
-  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED;LONG" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED;LONG;TOGETHER" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
     return()
   endif()
@@ -139,7 +140,12 @@ function(motley_test name)
      NOT TARGET ${name}_test_objects)
     target_precompile_headers(${name}_test REUSE_FROM motley_test_headers)
   endif()
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL} COST ${cost}
-                                  LABELS "${ARG_LABELS}")
+  set(properties TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL} COST ${cost})
+  if(ARG_TOGETHER)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES ${properties} LABELS "${ARG_LABELS}")
+  else()
+    gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60
+                         PROPERTIES ${properties} LABELS "${ARG_LABELS}")
+  endif()
 endfunction()
