@@ -11,6 +11,7 @@ constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // of all workers toge
 constexpr std::size_t kMostDecisions = 2'000;
 constexpr std::size_t kMostEvaluations = 10'000;
 constexpr std::size_t kRecently = 8;  // an eighth of the run
+constexpr double kEnoughSteps = 3;
 
 std::size_t bins_for(int workers) {
   const auto among = static_cast<std::size_t>(std::max(workers, 1));
@@ -148,7 +149,14 @@ std::span<const double> RunRecord::row(Rank worker, Row row) const {
 }
 
 std::vector<WorkerPace> RunRecord::recent() const {
-  return paces_since(bins() < 2 * kRecently ? 0 : bins() - bins() / kRecently);
+  for (std::size_t part = kRecently; part > 1; part /= 2) {
+    auto paces = paces_since(bins() - bins() / part);
+    const auto least = std::ranges::min_element(paces, {}, &WorkerPace::steps);
+    if (least != paces.end() && least->steps >= kEnoughSteps) {
+      return paces;
+    }
+  }
+  return paces();
 }
 
 std::vector<WorkerPace> RunRecord::paces() const { return paces_since(0); }

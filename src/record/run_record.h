@@ -110,7 +110,8 @@ class RunRecord {
   std::size_t bins() const { return timeline_.used(); }
   std::span<const double> row(Rank worker, Row row) const;
 
-  // What every worker did of late: in the last eighth of the run, once there is so much of it.
+  // What every worker did of late: in the last eighth of the run, or in as much more of it as it
+  // takes for some steps of each.
   std::vector<WorkerPace> recent() const;
   // And in all of it.
   std::vector<WorkerPace> paces() const;

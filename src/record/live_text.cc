@@ -1,4 +1,4 @@
-#include "cli/live_text.h"
+#include "record/live_text.h"
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ double part_done(const RunRecord& record) {
 
 std::string bar(double part) {
   const auto full = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
-  return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
+  return fmt::format("[{:#<{}}{:.<{}}]", "", full, "", kBarWidth - full);
 }
 
 std::string speed_text(const WorkerPace& worker) {
