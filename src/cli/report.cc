@@ -63,6 +63,9 @@ bool is_comparison(const Json& summaries) {
 }
 
 Result<Json> read_record(const fs::path& directory) {
+  if (!fs::is_directory(directory)) {
+    return fail("{}: no such directory", directory.string());
+  }
   const fs::path path = directory / kRecordFile;
   if (!fs::is_regular_file(path)) {
     return fail("{}: no {} in it; is it the directory of a run?", directory.string(), kRecordFile);
