@@ -131,6 +131,10 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   if (const auto straggler = find_straggler(paces)) {
     lines.push_back("  " + straggler_text(*straggler));
   }
+  if (lines.size() + 1 > room.rows) {  // the bar is what counts
+    lines.erase(lines.begin());
+    lines.resize(std::clamp<std::size_t>(room.rows, 2, lines.size() + 1) - 1);
+  }
   for (std::string& line : lines) {
     line = cut(line, room.columns);
   }
