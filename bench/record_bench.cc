@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench_main.h"
+#include "numbers.h"
 #include "record/run_record.h"
 #include "runtime/control.h"
 #include "runtime/run.h"
@@ -26,18 +27,6 @@ namespace {
 constexpr int kWorkers = 4;
 constexpr std::int64_t kSteps = 5'000;
 constexpr std::size_t kFloats = 100;
-
-class Numbers final : public Replica {
- public:
-  Block parameters() override { return {numbers_.data(), kFloats}; }
-  Block gradient() override { return {numbers_.data(), kFloats + kTail}; }
-  Block buffers() override { return {}; }
-  double compute(std::span<const SampleIndex>) override { return 0; }
-  void apply(double) override {}
-
- private:
-  std::vector<float> numbers_ = std::vector<float>(kFloats + kTail, 0.0F);
-};
 
 // What runtime/worker.cc and runtime/coordinator.cc do with a journal.
 class Keeper final : public Observer {
@@ -93,7 +82,7 @@ double step_us(bool recorded) {
   const double began = cpu_seconds();
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [&, rank](Node& node) {
-      Numbers numbers;
+      Numbers numbers(kFloats);
       Journal journal;
       Keeper keeper(rank, recorded ? &journal : nullptr, record);
       train(node, {job, kWorkers * kSteps, numbers, keeper, [] { return false; }, nullptr,
