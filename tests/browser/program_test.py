@@ -149,6 +149,7 @@ def setUpModule():
     start("methods", "compare", "methods.toml", "--simulate", "--json")
     start("compare", "compare", "compare.toml", "--simulate", "--quiet")
     Pages.driver = unittest.enterModuleContext(browser.chromium())  # one for all
+    ended("killed")  # soon: it would go on for long
 
 
 @functools.cache
@@ -191,7 +192,7 @@ class LivePage(InBrowser):
     """While the run goes, and how it ends. Alphabetically the first: others wait for its end."""
 
     POINTS = """const chart = (id) => Chart.getChart(document.querySelector(`#${id} canvas`));
-        return document.querySelector('.state').textContent === 'running' &&
+        return document.querySelector('.state')?.textContent === 'running' &&
             chart('accuracy') && chart('throughput') &&
             chart('accuracy').data.datasets[0].data.map((point) => point.x);"""
     FIRST_DOCUMENT = """const Real = EventSource;
@@ -296,22 +297,26 @@ class Refusals(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
 
-    def contents(self):
-        return {path.relative_to(self.folder): path.read_bytes() if path.is_file() else None
-                for path in self.folder.rglob("*")}
+    @staticmethod
+    def contents(folder):
+        return {path.relative_to(folder): path.read_bytes() if path.is_file() else None
+                for path in folder.rglob("*")}
 
-    def check_refused(self, *arguments, says):
-        before = self.contents()
-        with self.subTest(arguments=arguments, before=before.keys()):
-            with subprocess.Popen([PROGRAM, *arguments], cwd=self.folder, text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, start_new_session=True) as process:
-                output, errors = process.communicate(timeout=20)
-                self.assertEqual((process.returncode, output), (2, ""), errors)
-                self.assertRegex(errors, rf"^motley: [^\n]*{says}[^\n]*\n$")
-                self.assertNotIn("json.exception", errors)
+    def check_refused(self, *arguments, says, **about):
+        """In a copy of the folder, so that what one leaves behind is not the next one's."""
+        with self.subTest(arguments=arguments, **about), tempfile.TemporaryDirectory() as place:
+            copy = shutil.copytree(self.folder, pathlib.Path(place) / "copy")
+            process = subprocess.Popen([PROGRAM, *arguments], cwd=copy, text=True,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, start_new_session=True)
+            output, errors = process.communicate(timeout=20)
+            self.assertEqual((process.returncode, output), (2, ""), errors)
+            self.assertRegex(errors, rf"^motley: [^\n]*{says}[^\n]*\n$")
+            self.assertNotIn("json.exception", errors)
             self.assertRaises(ProcessLookupError, os.killpg, process.pid, 0)
-            self.assertEqual(self.contents(), before)
+            now, before = self.contents(copy), self.contents(self.folder)
+            self.assertEqual(now.keys(), before.keys())
+            self.assertEqual([path for path in now if now[path] != before[path]], [])
 
     def test_report_of_what_is_no_run(self):
         (self.folder / "empty").mkdir()
@@ -331,14 +336,16 @@ class Refusals(unittest.TestCase):
                      json.dumps(without_bins),
                      json.dumps({**json.loads(good), "per_worker": 5})):
             (damaged / "record.json").write_text(text)
-            self.check_refused("report", "damaged", says="damaged/record.json: ")
+            self.check_refused("report", "damaged", says="damaged/record.json: ",
+                               record=text[:30])
 
     def test_report_of_a_damaged_comparison(self):
         damaged = self.folder / "damaged"
         damaged.mkdir()
         for text in ("{", "[1]", '{"name":"a"}', "null", '[{"name":5}]', '[{"name":"../up"}]'):
             (damaged / "compare.json").write_text(text)
-            self.check_refused("report", "damaged", says="damaged/compare.json: ")
+            self.check_refused("report", "damaged", says="damaged/compare.json: ",
+                               comparison=text)
 
     def test_report_into_what_cannot_be_written(self):
         run = str(ended("methods").out / "hop")
@@ -442,7 +449,6 @@ class Reports(InBrowser):
         self.assertLess((run.out / "report.html").stat().st_size, LARGEST_REPORT)
         self.check_report(run.out / "report.html",
                           [one for one in ALL_OF_ONE if one not in NO_ACCURACY])
-        self.open(run.out / "report.html")
         # The scripts have drawn all when they end, and they end before the page has loaded.
         self.assertLess(self.run_script(
             "return performance.getEntriesByType('navigation')[0].loadEventEnd"), LONGEST_LOAD)
