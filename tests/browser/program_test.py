@@ -10,10 +10,8 @@ import json
 import math
 import os
 import pathlib
-import random
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -29,143 +27,27 @@ sys.path += [str(HERE), str(HERE.parent / "readers")]
 import browser  # noqa: E402
 import event_file_test  # noqa: E402
 import prometheus_test  # noqa: E402
-from program import Run, Screen, eventually  # noqa: E402
+import program_runs  # noqa: E402
+from program import Screen  # noqa: E402
+from program_runs import FILE, FOLDER, NAME, RUNS, VARIANT, ended  # noqa: E402
 from report_test import ALL_OF_ONE, LARGEST_REPORT, LONGEST_LOAD, WIDTHS, Pages  # noqa: E402
-
-# As nasty as a job file allows: a name cannot hold a slash, a path can.
-NAME = 'x"\\{{runs}}<!--<script><img src=x onerror=alert(1)>'
-FOLDER, FILE = "x<", "script><img src=x onerror=alert(1)>"
-VARIANT = "<svg onload=alert(1)>&lt;"
-
-REAL = f"""
-name = '{NAME}'
-[model]
-kind = "svm"
-[data]
-kind = "libsvm"
-path = '{FOLDER}/{FILE}'
-[train]
-batch = 64
-steps = 60
-eval_every = 10
-[cluster]
-workers = 4
-unit = 5e-4
-speeds = [1, 1, 1, 0.5]
-"""
-LONG = ("--set", "train.steps=100000")
-TWO_WORKERS = ("--set", "cluster.workers=2", "--set", "cluster.speeds=[1, 0.5]")
-
-VARIANTS = f"""
-[[variant]]
-name = "equal"
-[[variant]]
-name = '{VARIANT}'
-strategy.sync = "partial_reduce"
-strategy.allocation = "adaptive"
-"""
-
-PHANTOM = """
-name = "methods"
-[model]
-kind = "phantom"
-parameters = 100_000
-[train]
-batch = 64
-steps = 60
-eval_every = 0
-[cluster]
-workers = 4
-unit = 1e-3
-speeds = [1, 1, 1, 0.5]
-"""
-LARGE = """
-name = "large"
-[model]
-kind = "phantom"
-parameters = 100_000
-[train]
-batch = 2048
-steps = 2000
-eval_every = 0
-[strategy]
-sync = "partial_reduce"
-[cluster]
-workers = 64
-unit = 1e-3
-[[cluster.slowdown]]
-kind = "random"
-probability = 0.0625
-factor = 6
-"""
 
 LEFT_BY_A_RUN = {"job.toml", "metrics.jsonl", "summary.json", "model.pt", "record.json",
                  "trace.json", "report.html"}
 OVERLAID = ["accuracy-all", "loss-all", "throughput-all"]
 NO_ACCURACY = ("accuracy", "loss", "accuracy-all", "loss-all")
 
-RUNS = {}
-
-
-def methods():
-    listed = subprocess.run([PROGRAM, "strategies"], check=True, capture_output=True, text=True)
-    return re.findall(r"^sync +(\w+)", listed.stdout, re.MULTILINE)
-
-
-def write_data(folder):
-    """Two classes, which a line parts nearly."""
-    (folder / FOLDER).mkdir()
-    chance = random.Random(1)
-    with open(folder / FOLDER / FILE, "w", encoding="ascii") as file:
-        for i in range(600):
-            side = 1 if i % 2 else -1
-            values = [f"{k}:{chance.gauss(side / k, 1):.3f}" for k in range(1, 9)]
-            print(f"{side:+d}", *values, file=file)
-
 
 def setUpModule():
     folder = Pages.folder = pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory()))
-    write_data(folder)
-    (folder / "real.toml").write_text(REAL)
-    (folder / "compare.toml").write_text(REAL + VARIANTS)
-    (folder / "phantom.toml").write_text(PHANTOM)
-    (folder / "methods.toml").write_text(PHANTOM + "".join(
-        f'[[variant]]\nname = "{name}"\nstrategy.sync = "{name}"\n' for name in methods()))
-    (folder / "large.toml").write_text(LARGE)
-
-    def start(name, *arguments, **how):
-        RUNS[name] = Run(PROGRAM, folder, *arguments, "--out", name, **how)
-        unittest.addModuleCleanup(RUNS[name].end)
-
-    start("live", "train", "real.toml", "--dashboard", *LONG,
-          "--set", "strategy.allocation=adaptive")
-    start("killed", "train", "real.toml", *LONG, *TWO_WORKERS,
-          "--set", "strategy.sync=partial_reduce")
-    start("terminal", "train", "real.toml", *TWO_WORKERS, "--set", "strategy.sync=hop",
-          terminal=True)
-    start("json", "train", "real.toml", "--json", "--quiet", *TWO_WORKERS,
-          "--set", "strategy.sync=local_sgd", terminal=True)
-    start("large", "simulate", "large.toml", "--json", terminal=True)
-    start("methods", "compare", "methods.toml", "--simulate", "--json")
-    start("compare", "compare", "compare.toml", "--simulate", "--quiet")
+    unittest.addModuleCleanup(program_runs.end_all)
+    program_runs.start_all(PROGRAM, folder)
     Pages.driver = unittest.enterModuleContext(browser.chromium())  # one for all
     ended("killed")  # soon: it would go on for long
 
 
-@functools.cache
-def ended(name):
-    """The run of that name, when it is over."""
-    run = RUNS[name]
-    if name == "killed":
-        run.until_file("metrics.jsonl")
-        run.victim = run.workers()[1]
-        subprocess.run(["kill", "-KILL", str(run.victim)], check=True)
-    if name == "live":
-        run.until_said(r"\[rank 3\]")
-        if run.is_running():
-            run.process.send_signal(signal.SIGINT)
-    run.code = run.finish()
-    return run
+def methods():
+    return program_runs.methods(PROGRAM)
 
 
 def read_json(path):
@@ -266,7 +148,7 @@ class LivePage(InBrowser):
     # browser that had not drawn that yet may try once to come back.
     def check_complaints_about_the_closed_server(self, address):
         for complaint in self.complaints():
-            self.assertRegex(complaint, f"^{re.escape(address)}events .*net::ERR_CONNECTION_REFUSED")
+            self.assertRegex(complaint, rf"^{re.escape(address)}events .*ERR_CONNECTION_REFUSED")
 
     def check_other_answers(self, address):
         host = address.split("/")[2]
@@ -605,57 +487,7 @@ class Times(unittest.TestCase):
 
 
 class Trace(InBrowser):
-    # What is wrong with a trace, given as text; and what there is in it.
-    LOOK = """
-    const look = (text) => {
-      const events = JSON.parse(text).traceEvents;
-      const faults = {};
-      const fault = (kind, event) => {
-        faults[kind] ??= {count: 0, first: event};
-        ++faults[kind].count;
-      };
-      const names = new Map(), spans = new Map(), sent = new Map(), received = new Map();
-      const decisions = [];
-      for (const event of events) {
-        if (event.name === 'process_name') {
-          if (names.has(event.pid)) fault('named twice', event);
-          names.set(event.pid, event.args.name);
-        } else if (event.ph === 'X') {
-          if (!(event.dur >= 0) || !(event.ts >= 0)) fault('no duration', event);
-          spans.has(event.pid) ? spans.get(event.pid).push(event) : spans.set(event.pid, [event]);
-        } else if (event.ph === 's' || event.ph === 'f') {
-          const ends = event.ph === 's' ? sent : received;
-          if (ends.has(event.id)) fault('arrow twice', event);
-          ends.set(event.id, event);
-        } else if (event.ph === 'i') {
-          decisions.push(event);
-          if (!event.args.reason || !event.args.what) fault('decision without reason', event);
-        }
-        if (!names.has(event.pid)) fault('of nobody', event);
-      }
-      spans.forEach((row) => row.sort((a, b) => a.ts - b.ts));
-      const isOnSpan = (event) => {
-        const row = spans.get(event.pid) ?? [];
-        let low = 0, high = row.length;  // the last one that begins before, or then
-        while (high - low > 1) {
-          const middle = (low + high) >> 1;
-          row[middle].ts <= event.ts + 0.002 ? low = middle : high = middle;
-        }
-        return row.length && row[low].ts <= event.ts + 0.002 &&
-            event.ts <= row[low].ts + row[low].dur + 0.002;
-      };
-      sent.forEach((event, id) => {
-        const other = received.get(id);
-        if (!other) return fault('arrow without end', event);
-        if (other.ts < event.ts) fault('arrow back in time', event);
-        if (!isOnSpan(event)) fault('arrow from no span', event);
-        if (!isOnSpan(other)) fault('arrow to no span', other);
-      });
-      received.forEach((event, id) => sent.has(id) || fault('arrow without beginning', event));
-      return {faults, names: [...names.values()], arrows: sent.size, decisions: decisions.length,
-              spans: [...names].map(([pid, name]) => [name, (spans.get(pid) ?? []).length])};
-    };
-    """
+    LOOK = (HERE / "trace_look.js").read_text()
 
     @classmethod
     def setUpClass(cls):
