@@ -66,17 +66,24 @@ class Run:
     def is_running(self):
         return self.process.poll() is None
 
+    def until(self, condition, what):
+        """The first true value of condition(), which must come while it runs."""
+        def held():
+            is_over = not self.is_running()
+            if is_over:
+                self.finish()  # all that it said is heard
+            value = condition()
+            if not value and is_over:
+                raise AssertionError(f"never came true: {what}; it said: {self.stderr.text()}")
+            return value
+        return eventually(held, what)
+
     def until_said(self, pattern):
         """The match in what it said on stderr."""
-        def said():
-            match = re.search(pattern, self.stderr.text())
-            if not match and not self.is_running():
-                raise AssertionError(f"{pattern} was never said in: {self.stderr.text()}")
-            return match
-        return eventually(said, pattern)
+        return self.until(lambda: re.search(pattern, self.stderr.text()), pattern)
 
     def until_file(self, name):
-        eventually((self.out / name).exists, f"{self.out / name} is there")
+        self.until((self.out / name).exists, f"{self.out / name} is there")
 
     def workers(self):
         """Processes of it."""
@@ -142,12 +149,16 @@ class Screen:
         elif control == "\r":
             self.column = 0
         elif control == "\n":
-            self.row += 1
-            if self.row == len(self.lines):
-                self.lines.append("")
+            self.go_down()
         else:
+            if self.column == self.columns:
+                self.go_down()
+                self.column = 0
             line = self.lines[self.row].ljust(self.column)
             self.lines[self.row] = line[:self.column] + character + line[self.column + 1:]
             self.column += 1
-            if self.column > self.columns:
-                raise AssertionError(f"a line that does not fit: {self.lines[self.row]!r}")
+
+    def go_down(self):
+        self.row += 1
+        if self.row == len(self.lines):
+            self.lines.append("")

@@ -137,6 +137,8 @@ def ended(name):
         os.kill(run.victim, signal.SIGKILL)
     if name == "live":
         run.until_said(r"\[rank 3\]")
+        run.until(lambda: (run.out / "metrics.jsonl").exists() and
+                  (run.out / "metrics.jsonl").read_text().count("\n") > 5, "some evaluations")
         if run.is_running():
             run.process.send_signal(signal.SIGINT)
     run.code = run.finish()

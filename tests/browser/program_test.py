@@ -371,6 +371,7 @@ class TensorBoard(unittest.TestCase):
 
 class Terminal(unittest.TestCase):
     HEAD = "  worker  samples/s  share  waits  now"
+    TOO_SMALL = r"^(motley: this machine is too small to hold the pace: .*)?$"  # may be true here
 
     def check_block(self, run, rows, workers, more):
         """Redrawn in place, with a line per worker, and gone in the end. Gives what it showed."""
@@ -381,7 +382,8 @@ class Terminal(unittest.TestCase):
             self.assertLess(len(lines), rows + 1)
             if self.HEAD in lines and (not blocks or lines != blocks[-1]):
                 blocks.append(list(lines))
-        self.assertEqual((screen.lines, screen.pending), ([""], b""))
+        self.assertEqual(screen.pending, b"")
+        self.assertRegex("".join(screen.lines), self.TOO_SMALL)
         self.assertGreater(len(blocks), 2)
         block = blocks[-1]
         at = block.index(self.HEAD) + 1
@@ -418,7 +420,8 @@ class Terminal(unittest.TestCase):
         said = ended("live").stderr.text()
         self.assertNotRegex(said, r"[\x00-\x09\x0b-\x1f]")
         for rank in range(4):
-            self.assertRegex(said, rf"(?m)^\[rank {rank}\] \d+ samples/s, share \d+, waits \d+ %$")
+            self.assertRegex(
+                said, rf"(?m)^\[rank {rank}\] (\d+|\?) samples/s, share \d+, waits \d+ %$")
 
     def test_leaves_what_a_run_leaves(self):
         for name in ("terminal", "json", "live"):
