@@ -82,9 +82,6 @@ class Run:
         """The match in what it said on stderr."""
         return self.until(lambda: re.search(pattern, self.stderr.text()), pattern)
 
-    def until_file(self, name):
-        self.until((self.out / name).exists, f"{self.out / name} is there")
-
     def workers(self):
         """Processes of it."""
         pid = self.process.pid

@@ -127,18 +127,22 @@ def end_all():
         run.end()
 
 
+def until_evaluated(run, times):
+    path = run.out / "metrics.jsonl"
+    run.until(lambda: path.exists() and path.read_text().count("\n") >= times, "evaluations")
+
+
 @functools.cache
 def ended(name):
     """The run of that name, when it is over: two of them would go on for long."""
     run = RUNS[name]
     if name == "killed":
-        run.until_file("metrics.jsonl")
+        until_evaluated(run, 3)
         run.victim = run.workers()[1]
         os.kill(run.victim, signal.SIGKILL)
     if name == "live":
         run.until_said(r"\[rank 3\]")
-        run.until(lambda: (run.out / "metrics.jsonl").exists() and
-                  (run.out / "metrics.jsonl").read_text().count("\n") > 5, "some evaluations")
+        until_evaluated(run, 6)
         if run.is_running():
             run.process.send_signal(signal.SIGINT)
     run.code = run.finish()
