@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <exception>
 
 #include "cli/commands.h"
@@ -31,19 +32,28 @@ void add_run_flags(CLI::App* command, RunFlags& flags) {
   command->add_flag("--quiet", flags.quiet, "no progress");
 }
 
+// Without a port CLI11 gives one empty text.
+std::optional<int> port_of(const std::string& text) {
+  int port = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, port);
+  const bool is_port = error == std::errc() && rest == end && port >= 1 && port <= 65'535;
+  return is_port ? std::optional(port) : std::nullopt;
+}
+
 void add_dashboard_flags(CLI::App* command, RunFlags& flags) {
+  const auto check = [](const std::string& text) {
+    return text.empty() || port_of(text)
+               ? ""
+               : text + " is no port (1 to 65535); the job file stands before --dashboard";
+  };
   command
-      ->add_option_function<std::vector<std::string>>(
-          "--dashboard",
-          [&flags](const std::vector<std::string>& port) {
-            // Without a port CLI11 gives one empty text.
-            const bool has_port = !port.empty() && !port.front().empty();
-            flags.dashboard = has_port ? std::optional(std::stoi(port.front())) : std::nullopt;
-          },
+      ->add_option_function<std::string>(
+          "--dashboard", [&flags](const std::string& text) { flags.dashboard = port_of(text); },
           "a live page of the run, on this port (default 8420)")
       ->expected(0, 1)
       ->type_name("[PORT]")
-      ->check(CLI::Range(1, 65535));
+      ->check(CLI::Validator(check, ""));
   command
       ->add_option("--dashboard-host", flags.dashboard_host,
                    "the address that the live page listens on (default 127.0.0.1: this machine)")

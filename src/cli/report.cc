@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -29,13 +30,48 @@ Result<Json> read_json(const fs::path& path) {
   return json;
 }
 
+bool has(const Json& object, const char* name, Json::value_t type) {
+  return object.is_object() && object.contains(name) && object[name].type() == type;
+}
+
+// What the page cannot do without.
+bool is_record(const Json& record) {
+  using Type = Json::value_t;
+  const auto has_all = [&](std::initializer_list<const char*> names, Type type) {
+    return std::ranges::all_of(names, [&](const char* name) { return has(record, name, type); });
+  };
+  return record.is_object() && record.value("version", Json()) == 1 &&
+         has_all({"name", "mode", "state", "why", "job"}, Type::string) &&
+         has_all({"strategy", "bins", "made_by"}, Type::object) &&
+         has_all({"metrics", "throughput", "per_worker", "decisions"}, Type::array) &&
+         std::ranges::all_of(record["per_worker"], [](const Json& worker) {
+           return has(worker, "compute", Type::array) && has(worker, "communicate", Type::array) &&
+                  has(worker, "wait", Type::array) && has(worker, "shares", Type::array);
+         });
+}
+
+// A list of summaries, each of which may have a directory of its name beside it.
+bool is_comparison(const Json& summaries) {
+  return summaries.is_array() && !summaries.empty() &&
+         std::ranges::all_of(summaries, [](const Json& summary) {
+           if (!has(summary, "name", Json::value_t::string)) {
+             return false;
+           }
+           const fs::path name = summary["name"].get<std::string>();
+           return name.has_filename() && name.filename() == name && name != "..";
+         });
+}
+
 Result<Json> read_record(const fs::path& directory) {
+  if (!fs::is_directory(directory)) {
+    return fail("{}: no such directory", directory.string());
+  }
   const fs::path path = directory / kRecordFile;
   if (!fs::is_regular_file(path)) {
     return fail("{}: no {} in it; is it the directory of a run?", directory.string(), kRecordFile);
   }
   auto record = read_json(path);
-  if (record && record->value("version", 0) != 1) {
+  if (record && !is_record(*record)) {
     return fail("{}: is no record of a run that this motley can read", path.string());
   }
   return record;
@@ -51,18 +87,25 @@ Json record_without_run(const std::string& name, const std::string& why) {
   return document_of(record);
 }
 
+std::string trouble_of(const Json& summary) {
+  return has(summary, "error", Json::value_t::string) ? summary["error"].get<std::string>()
+                                                      : "left no record";
+}
+
 // The variants of a comparison, in its order.
 Result<std::vector<Json>> read_comparison(const fs::path& directory) {
   const auto summaries = read_json(directory / kCompareFile);
   if (!summaries) {
     return tl::unexpected(summaries.error());
   }
+  if (!is_comparison(*summaries)) {
+    return fail("{}: is no comparison of runs", (directory / kCompareFile).string());
+  }
   std::vector<Json> records;
   for (const Json& summary : *summaries) {
     const std::string name = summary.value("name", "");
     const auto record = read_record(directory / name);
-    records.push_back(record ? *record
-                             : record_without_run(name, summary.value("error", "left no record")));
+    records.push_back(record ? *record : record_without_run(name, trouble_of(summary)));
   }
   return records;
 }

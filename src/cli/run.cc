@@ -147,21 +147,21 @@ Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQu
 
 constexpr int kDefaultPort = 8420;
 
-// The live page, where one is wanted. A port that was named is that one or none.
+// The live page, where one is wanted. Another port than the one expected will do if none was named
+// and somebody is told.
 Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Job& job) {
   if (!flags.dashboard) {
     return nullptr;
   }
   Dashboard::Address address{flags.dashboard_host, flags.dashboard->value_or(kDefaultPort)};
   auto dashboard = Dashboard::start(address, live_page(job.name));
-  if (!dashboard && !*flags.dashboard) {
+  if (!dashboard && !*flags.dashboard && !flags.quiet) {
     address.port = 0;
     dashboard = Dashboard::start(address, live_page(job.name));
   }
   if (!dashboard) {
     return fail("--dashboard: {}", dashboard.error().message);
   }
-  fmt::print(stderr, "motley: watch the run at {}\n", (*dashboard)->url());
   return dashboard;
 }
 
@@ -190,13 +190,16 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!quotas) {
     return refuse(quotas.error().message);
   }
+  auto dashboard = dashboard_for(flags, *job);
+  if (!dashboard) {
+    return refuse(dashboard.error().message);
+  }
   const auto dir = RunDir::create(flags.out, job->name);
   if (!dir) {
     return refuse(dir.error().message);
   }
-  auto dashboard = dashboard_for(flags, *job);
-  if (!dashboard) {
-    return refuse(dashboard.error().message);
+  if (*dashboard && !flags.quiet) {
+    fmt::print(stderr, "motley: watch the run at {}\n", (*dashboard)->url());
   }
   try {
     Watch watch(*dir, facts_of(*job, mode, **task), ProgressDisplay::style_for(flags.quiet),

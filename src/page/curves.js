@@ -13,7 +13,7 @@ function overAxis(runs, over) {
 }
 
 function line(label, points, look) {
-  return {label, data: points, borderWidth: 2, tension: 0, fill: false, ...look,
+  return {label, data: points, borderWidth: 2, tension: 0, fill: false, clip: 4, ...look,
           backgroundColor: look.borderColor, pointRadius: points.length < 40 ? 2.5 : 0,
           pointHoverRadius: 4, pointHitRadius: 8, pointStyle: 'circle', pointBorderWidth: 0};
 }
@@ -28,6 +28,15 @@ function level(label, value, max) {
 function points(run, name, at) {
   return run.metrics.filter((metric) => known(metric[name]))
       .map((metric) => ({x: at.of(metric), y: metric[name]}));
+}
+
+// One line per run, with dots at the evaluations while there are few lines.
+function runLines(runs, name, at) {
+  const lines = runs.map((run) => line(run.name, points(run, name, at), seriesLook(run.id)));
+  for (const set of runs.length > 4 ? lines : []) {
+    set.pointRadius = set.data.length > 1 ? 0 : 2.5;
+  }
+  return lines;
 }
 
 function lineConfig(datasets, at, yTitle, y = {}) {
@@ -89,7 +98,8 @@ function accuracySentence({runs, over}) {
   const last = of(run)[of(run).length - 1];
   const best = largest(of(run), (metric) => metric.accuracy);
   const target = run.target_accuracy === null ? '' : run.time_to_target === null ?
-      ` The target of ${run.target_accuracy} was not reached.` :
+      ` The target of ${run.target_accuracy} was not reached` +
+          `${run.state === 'running' ? ' yet' : ''}.` :
       ` The target of ${run.target_accuracy} was reached after ${duration(run.time_to_target)}.`;
   return `Accuracy reaches ${number(last.accuracy, 3)} after ${when(last, over)}` +
       (best.accuracy > last.accuracy ?
@@ -101,8 +111,7 @@ const kAccuracy = {
   draw(subject) {
     const {runs, over} = subject;
     const at = overAxis(runs, over);
-    const datasets = runs.map((run) =>
-        line(run.name, points(run, 'accuracy', at), seriesLook(run.id)));
+    const datasets = runLines(runs, 'accuracy', at);
     if (datasets.every((set) => set.data.length === 0)) {
       return {absent: whyNoMetrics(runs)};
     }
@@ -131,7 +140,7 @@ const kLoss = {
       return {absent: ''};  // said where the accuracy would be
     }
     const datasets = runs.length > 1 ?
-        runs.map((run) => line(run.name, points(run, 'loss', at), seriesLook(run.id))) :
+        runLines(runs, 'loss', at) :
         names.map(([name, words], i) => line(name === 'loss' ? 'test loss' : words.toLowerCase(),
             points(runs[0], name, at), seriesLook(i)));
     const ends = runs.map((run) => points(run, 'loss', at)).map((all, i) => [all, runs[i]])
@@ -188,7 +197,7 @@ const kThroughput = {
       }
     }
     for (const set of datasets) {
-      set.pointRadius = 0;
+      set.pointRadius = set.data.length < 3 ? 3 : 0;
     }
     const ideals = new Set(measured.map((run) => run.ideal_samples_per_second).filter(known));
     if (ideals.size === 1) {

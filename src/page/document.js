@@ -8,6 +8,19 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
+// An object with names in it, or null.
+function object(value) {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
+}
+
+function objects(value) {
+  return list(value).filter((item) => object(item) !== null);
+}
+
+function numbers(value) {
+  return list(value).map((item) => numberOr(item, null));
+}
+
 function text(value) {
   return value === undefined || value === null ? '' : String(value);
 }
@@ -21,20 +34,22 @@ function readWorker(worker, rank) {
     rank: numberOr(worker.rank, rank),
     doing: text(worker.doing),
     speed: numberOr(worker.samples_per_second, null),
-    shares: list(worker.shares),
+    shares: numbers(worker.shares),
   };
   for (const name of ['samples', 'steps', 'share', 'bytes_sent']) {
     read[name] = numberOr(worker[name], 0);
   }
   for (const name of kDoing) {
-    read[name] = list(worker[name]);
+    read[name] = numbers(worker[name]);
     read[`${name}_seconds`] = numberOr(worker[`${name}_seconds`], 0);
   }
   return read;
 }
 
 function readRun(source, id) {
-  const given = source && typeof source === 'object' ? source : {};
+  const given = object(source) || {};
+  const bins = object(given.bins) || {};
+  const behind = object(given.behind);
   const run = {
     id,
     name: text(given.name) || 'run',
@@ -42,25 +57,25 @@ function readRun(source, id) {
     state: text(given.state) || 'failed',
     why: text(given.why),
     job: text(given.job),
-    strategy: given.strategy || {},
-    madeBy: given.made_by || {},
-    straggler: given.straggler || null,
-    method: given.method || null,
-    metrics: list(given.metrics),
-    throughput: list(given.throughput),
-    workerList: list(given.per_worker).map(readWorker),
-    decisions: list(given.decisions),
+    strategy: object(given.strategy) || {},
+    madeBy: object(given.made_by) || {},
+    straggler: object(given.straggler),
+    method: object(given.method),
+    metrics: objects(given.metrics),
+    throughput: numbers(given.throughput),
+    workerList: objects(given.per_worker).map(readWorker),
+    decisions: objects(given.decisions),
     decisionsLeftOut: numberOr(given.decisions_left_out, 0),
-    binWidth: numberOr(given.bins && given.bins.width, 0),
-    binCount: numberOr(given.bins && given.bins.count, 0),
-    behind: given.behind && list(given.behind.counts).some((count) => count > 0) ?
-        {what: text(given.behind.what), counts: list(given.behind.counts)} : null,
+    binWidth: numberOr(bins.width, 0),
+    behind: behind && {what: text(behind.what), counts: numbers(behind.counts)},
   };
   for (const name of ['seed', 'workers', 'servers', 'batch', 'seconds', 'samples', 'limit',
                       'eta_seconds', 'samples_per_second', 'ideal_samples_per_second',
                       'train_loss', 'target_accuracy', 'time_to_target', 'bytes_sent']) {
     run[name] = numberOr(given[name], null);
   }
+  run.binCount = run.workerList.reduce((most, worker) => Math.max(most, worker.compute.length),
+      run.throughput.length);
   run.efficiency = run.ideal_samples_per_second > 0 && run.samples_per_second !== null ?
       run.samples_per_second / run.ideal_samples_per_second : null;
   const accuracies = run.metrics.map((metric) => metric.accuracy).filter(known);

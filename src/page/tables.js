@@ -1,12 +1,13 @@
 // Tables: the figures behind the charts, and those that are no chart.
 //
 // A table is {caption, columns: [{name, text}], rows: [[...]]}; columns hold numbers (aligned to
-// the right) unless they say `text: true`. Cells are strings or elements. A row may have a `look`, and
-// a cell that is `wide` up to the end of the row.
+// the right) unless they say `text: true`. Cells are strings or elements. A row may have a `look`,
+// and a cell that is `wide` up to the end of the row.
 
 const kFirstRows = 200;
 
-function makeTable({caption, columns, rows, hideCaption = false}, first = kFirstRows) {
+// The caption that is seen stands outside the box, where a wide table does not carry it away.
+function makeTable({caption, columns, rows}, first = kFirstRows) {
   const body = make('tbody');
   const fill = (from, to) => body.append(...rows.slice(from, to).map((row) =>
       make('tr', {class: row.look || null}, ...row.map((cell, i) => i === 0 ?
@@ -15,20 +16,21 @@ function makeTable({caption, columns, rows, hideCaption = false}, first = kFirst
                       colspan: row.wide === i ? columns.length - i : null}, cell)))));
   fill(0, first);
   const table = make('table', {},
-      make('caption', {class: hideCaption ? 'unseen' : null}, caption),
+      make('caption', {class: 'unseen'}, caption),
       make('thead', {}, make('tr', {}, ...columns.map((column) =>
           make('th', {scope: 'col', class: column.text ? 'text' : null}, column.name)))),
       body);
   const box = make('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption},
       table);
+  const seen = make('p', {class: 'caption', 'aria-hidden': 'true'}, caption);
   if (rows.length <= first) {
-    return box;
+    return make('div', {}, seen, box);
   }
   const more = make('button', {type: 'button', class: 'more', onclick: () => {
     fill(first, rows.length);
     more.remove();
   }}, `Show all ${number(rows.length)}`);
-  return make('div', {}, box, more);
+  return make('div', {}, seen, box, more);
 }
 
 // The table behind a chart: made when it is opened, and made anew while it stays open.
@@ -99,7 +101,7 @@ class MethodCard {
         known(value) ? (Number.isInteger(value) ? number(value) : figure(value)) :
         value === null ? kNothing : text(value);
     this.place.replaceChildren(makeTable({
-      caption: `What ${text(run.strategy.sync) || 'the method'} says of the run`, hideCaption: true,
+      caption: `What ${text(run.strategy.sync) || 'the method'} says of the run`,
       columns: [{name: 'Figure', text: true}, {name: 'Value', text: true}],
       rows: entries.map(([name, value]) => [spaced(name), show(value)])}));
   }

@@ -103,6 +103,9 @@ const kBehind = {
     }
     const {what, counts} = run.behind;
     const all = counts.reduce((sum, count) => sum + count, 0);
+    if (!(all > 0)) {
+      return {absent: ''};
+    }
     const most = counts.reduce((last, count, i) => count > 0 ? i : last, 0);
     const labels = counts.slice(0, most + 1).map((_, i) => String(i));
     return {

@@ -33,7 +33,11 @@ std::string who(Rank rank) {
 Json straggler_of(const RunRecord& record) {
   const bool is_over = record.state() != RunState::kRunning;
   const auto straggler = find_straggler(is_over ? record.paces() : record.recent());
-  return straggler ? Json{{"rank", straggler->rank}, {"reason", straggler->reason}} : Json(nullptr);
+  if (!straggler) {
+    return nullptr;
+  }
+  return {{"rank", straggler->rank},
+          {"reason", fmt::format("worker {} {}", straggler->rank, straggler->reason)}};
 }
 
 // Seconds of the last bin that have passed.
@@ -66,8 +70,8 @@ Json row_of(const RunRecord& record, Rank rank, RunRecord::Row which) {
 }
 
 Json shares_of(const RunRecord& record, Rank rank) {
-  const auto steps = record.row(rank, RunRecord::kSteps);
-  const auto samples = record.row(rank, RunRecord::kStepSamples);
+  const auto steps = record.row(rank, RunRecord::kShareSteps);
+  const auto samples = record.row(rank, RunRecord::kShareSamples);
   Json shares = Json::array();
   for (std::size_t bin = 0; bin < steps.size(); ++bin) {
     shares.push_back(steps[bin] > 0 ? brief_number(samples[bin] / steps[bin]) : Json(nullptr));

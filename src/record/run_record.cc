@@ -11,6 +11,7 @@ constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // of all workers toge
 constexpr std::size_t kMostDecisions = 2'000;
 constexpr std::size_t kMostEvaluations = 10'000;
 constexpr std::size_t kRecently = 8;  // an eighth of the run
+constexpr double kEnoughSteps = 3;
 
 std::size_t bins_for(int workers) {
   const auto among = static_cast<std::size_t>(std::max(workers, 1));
@@ -69,7 +70,10 @@ void RunRecord::add_span(Rank rank, const Span& span) {
       timeline_.add(row_of(rank, kSamples), span.begin, span.end,
                     static_cast<double>(span.samples));
       timeline_.add(row_of(rank, kSteps), span.begin, 1);
-      timeline_.add(row_of(rank, kStepSamples), span.begin, static_cast<double>(span.samples));
+      if (auto& last = workers_[index].last_step; last) {
+        count_share(rank, *last);
+      }
+      workers_[index].last_step = span;
       break;
     case Doing::kCommunicate:
       timeline_.add(row_of(rank, kCommunicate), span.begin, span.end, length);
@@ -80,6 +84,11 @@ void RunRecord::add_span(Rank rank, const Span& span) {
     case Doing::kEvaluate:
       break;  // not a worker's
   }
+}
+
+void RunRecord::count_share(Rank rank, const Span& span) {
+  timeline_.add(row_of(rank, kShareSteps), span.begin, 1);
+  timeline_.add(row_of(rank, kShareSamples), span.begin, static_cast<double>(span.samples));
 }
 
 void RunRecord::add(const Metric& metric) { metrics_.push_back(metric); }
@@ -102,6 +111,10 @@ void RunRecord::finish(const Summary& summary) {
     const auto index = static_cast<std::size_t>(result.rank);
     if (const Seconds ended = written_[index]; ended < seconds_) {
       add_span(result.rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
+    }
+    if (const auto& last = workers_[index].last_step;
+        last && last->samples >= static_cast<std::int64_t>(result.share)) {
+      count_share(result.rank, *last);
     }
     workers_[index].latest = {.samples = result.samples,
                               .steps = result.steps,
@@ -136,7 +149,14 @@ std::span<const double> RunRecord::row(Rank worker, Row row) const {
 }
 
 std::vector<WorkerPace> RunRecord::recent() const {
-  return paces_since(bins() < 2 * kRecently ? 0 : bins() - bins() / kRecently);
+  for (std::size_t part = kRecently; part > 1; part /= 2) {
+    auto paces = paces_since(bins() - bins() / part);
+    const auto least = std::ranges::min_element(paces, {}, &WorkerPace::steps);
+    if (least != paces.end() && least->steps >= kEnoughSteps) {
+      return paces;
+    }
+  }
+  return paces();
 }
 
 std::vector<WorkerPace> RunRecord::paces() const { return paces_since(0); }

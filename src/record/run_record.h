@@ -69,10 +69,11 @@ class RunRecord {
   void fail(std::string why);
 
   struct Worker {
-    explicit Worker(std::size_t most) : spans(most), exchanges(most / 2) {}
+    explicit Worker(std::size_t most) : spans(most), exchanges(most / 4) {}
     WorkerNews latest;  // without entries
     Kept<Span> spans;
     Kept<Exchange> exchanges;
+    std::optional<Span> last_step;  // which may turn out to be the run's last
   };
   struct Decided {
     Rank who = kCoordinator;
@@ -95,18 +96,29 @@ class RunRecord {
   const Figures& method() const { return method_; }
 
   // Over time, by worker.
-  enum Row : std::size_t { kCompute, kCommunicate, kWait, kSamples, kSteps, kStepSamples, kRows };
+  enum Row : std::size_t {
+    kCompute,
+    kCommunicate,
+    kWait,
+    kSamples,
+    kSteps,
+    kShareSteps,    // steps that shares are seen in, and
+    kShareSamples,  // what they had: all but a run's last one, which is what was left
+    kRows
+  };
   Seconds bin_width() const { return timeline_.width(); }
   std::size_t bins() const { return timeline_.used(); }
   std::span<const double> row(Rank worker, Row row) const;
 
-  // What every worker did of late: in the last eighth of the run, once there is so much of it.
+  // What every worker did of late: in the last eighth of the run, or in as much more of it as it
+  // takes for some steps of each.
   std::vector<WorkerPace> recent() const;
   // And in all of it.
   std::vector<WorkerPace> paces() const;
 
  private:
   void add_span(Rank rank, const Span& span);
+  void count_share(Rank rank, const Span& span);
   std::size_t row_of(Rank worker, Row row) const {
     return static_cast<std::size_t>(worker) * kRows + row;
   }

@@ -12,7 +12,11 @@ namespace {
 // Written as text, event by event: a tree of a quarter of a million of them would be gigabytes.
 class TraceWriter {
  public:
-  explicit TraceWriter(const RunRecord& record) : record_(record) {}
+  explicit TraceWriter(const RunRecord& record) : record_(record) {
+    for (const RunRecord::Worker& worker : record.workers()) {
+      gaps_.push_back(gap_in(worker.spans));
+    }
+  }
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
@@ -33,6 +37,31 @@ class TraceWriter {
   // the servers.
   static int process_of(Rank rank) { return rank + 2; }
   static double microseconds(Seconds seconds) { return seconds * 1e6; }
+
+  // The spans of a worker follow each other, but for what was left out.
+  struct Gap {
+    Seconds begin = 0;
+    Seconds end = 0;
+  };
+  static Gap gap_in(const Kept<Span>& spans) {
+    Gap gap;
+    Seconds written = 0;
+    spans.for_each([&](const Span& span) {
+      if (span.begin > written) {
+        gap = {written, span.begin};
+      }
+      written = span.end;
+    });
+    return gap;
+  }
+
+  bool has_span_at(Rank rank, Seconds moment) const {
+    if (rank >= record_.facts().workers) {
+      return true;  // a server, which gets one
+    }
+    const Gap& gap = gaps_[static_cast<std::size_t>(rank)];
+    return moment <= gap.begin || moment >= gap.end;
+  }
 
   template <class... Parts>
   void event(fmt::format_string<Parts...> format, Parts&&... parts) {
@@ -74,8 +103,12 @@ class TraceWriter {
           microseconds(span.end - span.begin), span.step, samples);
   }
 
-  // An arrow binds to spans. Servers have none of their own: a thin one stands for the answer.
+  // An arrow binds to spans: where they are left out, it is. Servers have none of their own: a thin
+  // one stands for the answer.
   void add_arrow(Rank to, const Exchange& exchange) {
+    if (!has_span_at(exchange.from, exchange.sent) || !has_span_at(to, exchange.received)) {
+      return;
+    }
     const double sent = microseconds(exchange.sent);
     const double received = microseconds(exchange.received);
     if (exchange.from >= record_.facts().workers) {
@@ -100,6 +133,7 @@ class TraceWriter {
   }
 
   const RunRecord& record_;
+  std::vector<Gap> gaps_;  // by worker
   std::string text_;
   bool is_first_ = true;
   std::int64_t arrows_ = 0;

@@ -95,8 +95,8 @@ void fields(auto&& each, auto& info) requires requires { info.progress; }
 {
   each(info.seconds);
   each(info.progress.samples);
-  each(info.progress.loss_sum);
-  each(info.progress.loss_samples);
+  each(info.loss.sum);
+  each(info.loss.samples);
   each(info.activity.doing);
   each(info.activity.waits_for);
   each(info.news.samples);
@@ -113,8 +113,6 @@ void fields(auto&& each, auto& info) requires requires { info.snapshot; }
 {
   each(info.note.seconds);
   each(info.note.samples);
-  each(info.note.loss.sum);
-  each(info.note.loss.samples);
   each(info.note.last);
   each(info.note.evaluate.number);
   each(info.note.evaluate.parts);
@@ -147,8 +145,6 @@ void fields(auto&& each, auto& info) requires requires { info.result; }
   each(info.result.times.communicate);
   each(info.result.times.wait);
   fields(each, info.result.allocation);
-  each(info.loss.sum);
-  each(info.loss.samples);
   each(info.cluster_samples);
   each(info.bytes_sent);
   each(info.paced_steps);

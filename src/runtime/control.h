@@ -67,12 +67,12 @@ struct GoInfo {
 struct ProgressInfo {
   Seconds seconds = 0;
   Progress progress;
+  LossMeter loss;  // of the samples since it last told
   Activity activity;
   WorkerNews news;
 };
 struct DoneInfo {
   WorkerResult result;
-  LossMeter loss;  // of its last steps, which are in no snapshot's note
   std::int64_t cluster_samples = 0;
   std::int64_t bytes_sent = 0;
   std::int64_t paced_steps = 0;

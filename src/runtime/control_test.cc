@@ -9,9 +9,7 @@
 namespace motley {
 namespace {
 
-SnapshotInfo snapshot() {
-  return {{1.5, 640, {2.5, 10}, true, {3, 4}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}};
-}
+SnapshotInfo snapshot() { return {{1.5, 640, true, {3, 4}, {}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}}; }
 
 StartInfo start() {
   StartInfo info;
@@ -35,7 +33,6 @@ TEST(Control, WhatIsEncodedComesBack) {
   ASSERT_TRUE(model);
   EXPECT_EQ(model->note.seconds, 1.5);
   EXPECT_EQ(model->note.samples, 640);
-  EXPECT_EQ(model->note.loss.mean(), 0.25);
   EXPECT_TRUE(model->note.last);
   EXPECT_EQ(model->note.evaluate.number, 3);
   EXPECT_EQ(model->note.evaluate.parts, 4);
@@ -70,6 +67,7 @@ ProgressInfo progress() {
   ProgressInfo info;
   info.seconds = 1.5;
   info.progress.samples = 640;
+  info.loss = {2.5, 10};
   info.activity = {Doing::kWait, 2};
   info.news.share = 7;
   info.news.entries.spans = {{0.5, 1, 3, 7, Doing::kCompute}, {1, 1.5, 3, 0, Doing::kWait}};
@@ -82,6 +80,7 @@ TEST(Control, AJournalComesBack) {
   const auto told = decode<ProgressInfo>(encode(progress()));
   ASSERT_TRUE(told);
   EXPECT_EQ(told->activity.waits_for, 2);
+  EXPECT_EQ(told->loss.mean(), 0.25);
   EXPECT_EQ(told->news.share, 7U);
   EXPECT_EQ(told->news.entries.spans, progress().news.entries.spans);
   EXPECT_EQ(told->news.entries.exchanges, progress().news.entries.exchanges);

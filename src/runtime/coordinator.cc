@@ -256,9 +256,8 @@ class Coordinator {
     processes_[static_cast<std::size_t>(rank)].activity = info->activity;
     monitor_.on_news(rank, info->news);
     RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
-    if (info->progress.loss_samples > 0) {
-      progress.loss = info->progress.loss_sum / static_cast<double>(info->progress.loss_samples);
-    }
+    loss_.add(info->loss);
+    progress.loss = info->loss.mean();
     if (progress.samples > reported_samples_) {
       reported_samples_ = progress.samples;
       monitor_.on_progress(progress);
@@ -280,15 +279,13 @@ class Coordinator {
 
   void judge_last_snapshot() {
     if (last_snapshot_) {
-      for (const ProcessState& worker : processes_) {
-        last_snapshot_->note.loss.add(worker.done->loss);
-      }
       judge(std::move(*last_snapshot_));
     }
   }
 
   void judge(SnapshotInfo info) {
     model_ = info.snapshot;
+    info.note.loss = loss_.take();
     evaluator_.add(std::move(info));
   }
 
@@ -358,9 +355,7 @@ class Coordinator {
   void take_metrics() {
     while (auto judgement = evaluator_.take()) {
       service_journal_.add(judgement->span);
-      if (judgement->metric) {
-        monitor_.on_metric(*judgement->metric);
-      }
+      monitor_.on_metric(judgement->metric);
     }
   }
 
@@ -450,6 +445,7 @@ class Coordinator {
   bool training_ = false;  // the workers were let go
   Seconds looked_ = 0;     // when it last looked at anything but messages
   std::int64_t reported_samples_ = 0;
+  LossMeter loss_;  // since the last evaluation
   SnapshotMerger merger_;
   Snapshot model_;
   std::optional<SnapshotInfo> last_snapshot_;  // of the run

@@ -107,6 +107,7 @@ TEST(Coordinator, ARealRunEqualsASimulatedOne) {
   for (std::size_t i = 0; i < real_monitor.metrics.size(); ++i) {
     EXPECT_EQ(real_monitor.metrics[i].samples, simulated_monitor.metrics[i].samples);
     EXPECT_EQ(real_monitor.metrics[i].loss, simulated_monitor.metrics[i].loss);
+    EXPECT_EQ(real_monitor.metrics[i].train_loss, simulated_monitor.metrics[i].train_loss);
   }
   ASSERT_EQ(real.workers.size(), 3U);
   for (std::size_t rank = 0; rank < 3; ++rank) {

@@ -69,23 +69,20 @@ void Evaluator::work() {
     waiting_.pop_front();
     working_ = true;
     lock.unlock();
-    Judgement judgement;
-    judgement.span.doing = Doing::kEvaluate;
-    judgement.span.begin = now();
+    const Seconds began = now();
+    std::optional<Metric> metric;
     std::exception_ptr error;
     try {
-      judgement.metric = judge_.judge(next.note, next.snapshot);
+      metric = judge_.judge(next.note, next.snapshot);
     } catch (...) {
       error = std::current_exception();
     }
-    judgement.span.end = now();
     lock.lock();
     working_ = false;
     error_ = error_ ? error_ : error;
     target_reached_ = judge_.target_reached();
-    if (!error) {
-      judgement.span.step = judgement.metric ? judgement.metric->step : 0;
-      judged_.push_back(judgement);
+    if (metric) {
+      judged_.push_back({*metric, {began, now(), metric->step, 0, Doing::kEvaluate}});
     }
   }
 }

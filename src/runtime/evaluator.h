@@ -16,7 +16,7 @@ namespace motley {
 
 // What came of a snapshot, and from when to when it was judged.
 struct Judgement {
-  std::optional<Metric> metric;  // none: there was nothing to judge
+  Metric metric;
   Span span;
 };
 

@@ -12,7 +12,7 @@
 
 namespace motley {
 
-// Mean training loss between two evaluations, gathered where the snapshots are taken.
+// Mean training loss between two evaluations, gathered from what all workers tell.
 struct LossMeter {
   void add(double more_sum, std::int64_t more_samples) {
     sum += more_sum;
@@ -33,9 +33,9 @@ struct LossMeter {
 struct SnapshotNote {
   Seconds seconds = 0;
   std::int64_t samples = 0;
-  LossMeter loss;     // of the training samples since the snapshot before
   bool last = false;  // the model that the run leaves
   Evaluate evaluate;  // what it is a part of
+  LossMeter loss;  // of the training samples since the evaluation before; not the worker's to say
 };
 
 struct SnapshotInfo {

@@ -105,6 +105,23 @@ std::vector<std::string_view> names() {
 INSTANTIATE_TEST_SUITE_P(OfEveryMethod, Recording, testing::ValuesIn(names()),
                          [](const auto& method) { return std::string(method.param); });
 
+// Of the samples since the evaluation before, whoever computed them and whoever told.
+TEST(TrainLoss, IsTheSameHoweverManyWorkers) {
+  std::vector<std::vector<Metric>> metrics;
+  for (const int workers : {1, 4}) {
+    Job job = simulated_job("all_reduce", alike(workers), 40, 25);
+    job.train.eval_every = 10;
+    RecordingMonitor monitor(job);
+    run(job, monitor);
+    metrics.push_back(monitor.record.metrics());
+  }
+  ASSERT_EQ(metrics[0].size(), 3U);
+  ASSERT_EQ(metrics[1].size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(*metrics[1][i].train_loss / *metrics[0][i].train_loss, 1, 1e-4);
+  }
+}
+
 std::set<std::string> kinds_decided(const Job& job) {
   RecordingMonitor monitor(job);
   run(job, monitor);

@@ -22,7 +22,7 @@ struct RunProgress {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::int64_t limit = 0;      // samples in the whole run
-  std::optional<double> loss;  // mean over the samples of the last step known of
+  std::optional<double> loss;  // mean over the last samples known of
 };
 
 // Watches a run and may end it. Calls come one at a time, from the thread that called the run.

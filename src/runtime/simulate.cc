@@ -68,13 +68,13 @@ class Simulation {
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) override {
       last = progress;
-      loss.add(progress.loss_sum, progress.loss_samples);
+      sim.loss_.add(progress.loss_sum, progress.loss_samples);
       sim.tell_news(*this, so_far);
       sim.on_step(rank, seconds, progress);
     }
 
     void on_snapshot(Seconds seconds, const Progress& progress, Replica& its_replica) override {
-      const SnapshotNote note{seconds, progress.samples, loss.take(), false, *progress.evaluate};
+      const SnapshotNote note{seconds, progress.samples, false, *progress.evaluate, {}};
       if (const auto whole = sim.merger_.add({note, snapshot_of(its_replica)})) {
         sim.judge(*whole);
       }
@@ -86,7 +86,6 @@ class Simulation {
     Journal journal;
     WorkerResult result;
     Progress last;
-    LossMeter loss;
     std::int64_t asked = 0;  // whether to stop, so many times
   };
 
@@ -141,7 +140,8 @@ class Simulation {
     }
   }
 
-  void judge(const SnapshotInfo& info) {
+  void judge(SnapshotInfo info) {
+    info.note.loss = loss_.take();
     if (auto metric = judge_.judge(info.note, info.snapshot)) {
       monitor_.on_metric(*metric);
     }
@@ -170,11 +170,7 @@ class Simulation {
     outcome.allocation = summary_of(first.result.allocation);
     outcome.service = service_;
     outcome.model = snapshot_of(*first.replica);
-    LossMeter loss;
-    for (const auto& worker : workers_) {
-      loss.add(worker->loss);
-    }
-    judge({{outcome.seconds, outcome.samples, loss, true, {}}, outcome.model});
+    judge({{outcome.seconds, outcome.samples, true, {}, {}}, outcome.model});
     return outcome;
   }
 
@@ -187,6 +183,7 @@ class Simulation {
   SimCluster cluster_;
   std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
+  LossMeter loss_;  // since the last evaluation
   ServiceResult service_;
   Journal service_journal_;
   WorkerNews news_;

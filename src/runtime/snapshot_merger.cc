@@ -27,7 +27,6 @@ std::optional<SnapshotInfo> SnapshotMerger::add(SnapshotInfo part) {
   SnapshotNote& note = so_far.note;
   note.seconds = std::max(note.seconds, part.note.seconds);
   note.samples = std::max(note.samples, part.note.samples);
-  note.loss.add(part.note.loss);
   if (++parts < evaluate.parts) {
     return std::nullopt;
   }

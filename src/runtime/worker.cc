@@ -133,9 +133,8 @@ class Worker final : public FabricSink, public Observer {
     done.paced_steps = node_.pace().steps;
     done.missed_steps = node_.pace().missed;
     if (options_.rank == 0) {
-      send_snapshot({done.result.times.seconds, last_.samples, loss_.take(), true, {}}, *replica);
+      send_snapshot({done.result.times.seconds, last_.samples, true, {}, {}}, *replica);
     } else {
-      done.loss = loss_.take();
       done.result.allocation.history.clear();  // one worker's is enough
     }
     tell(Control::kDone, encode(done));
@@ -190,8 +189,8 @@ class Worker final : public FabricSink, public Observer {
 
   void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) override {
     last_ = progress;
-    loss_.add(progress.loss_sum, progress.loss_samples);
     std::lock_guard lock(telling_);
+    progress_.loss.add(progress.loss_sum, progress.loss_samples);
     progress_.seconds = now;
     progress_.progress = progress;
     progress_.news = news_of(so_far, 0);
@@ -212,10 +211,12 @@ class Worker final : public FabricSink, public Observer {
     progress_.news.bytes_sent = fabric_.bytes_sent();
     journal_.take(progress_.news.entries);
     tell(Control::kProgress, encode(progress_));
+    progress_.loss = {};
   }
 
   void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
-    send_snapshot({now, progress.samples, loss_.take(), false, *progress.evaluate}, replica);
+    tell_progress();  // before it: the losses that led to this model
+    send_snapshot({now, progress.samples, false, *progress.evaluate, {}}, replica);
   }
 
   void send_snapshot(const SnapshotNote& note, Replica& replica) {
@@ -258,7 +259,6 @@ class Worker final : public FabricSink, public Observer {
   std::atomic<bool> stop_requested_ = false;
   std::atomic<bool> coordinator_gone_ = false;
   Progress last_;
-  LossMeter loss_;
   std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
   Journal journal_;
   std::atomic<bool> training_ = false;

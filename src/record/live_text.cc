@@ -1,16 +1,18 @@
-#include "cli/live_text.h"
+#include "record/live_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 namespace motley {
 namespace {
 
 constexpr std::size_t kMostPlainWorkers = 16;
 constexpr std::size_t kBarWidth = 24;
+constexpr std::string_view kWorkerHead = "  worker  samples/s  share  waits  now";
 
 std::string clock_text(Seconds seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -25,7 +27,7 @@ double part_done(const RunRecord& record) {
 
 std::string bar(double part) {
   const auto full = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
-  return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
+  return fmt::format("[{:#<{}}{:.<{}}]", "", full, "", kBarWidth - full);
 }
 
 std::string speed_text(const WorkerPace& worker) {
@@ -115,7 +117,7 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   const std::size_t shown =
       paces.size() <= space ? paces.size() : space - std::min<std::size_t>(space, 1);
   if (shown > 0) {
-    lines.push_back("  worker  samples/s  share  waits  now");
+    lines.emplace_back(kWorkerHead);
   }
   for (std::size_t i = 0; i < shown; ++i) {
     const Rank rank = paces[i].rank;

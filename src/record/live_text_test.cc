@@ -1,4 +1,4 @@
-#include "cli/live_text.h"
+#include "record/live_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
