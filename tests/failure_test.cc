@@ -185,7 +185,7 @@ TEST_F(Failure, TheSecondSignalDoesNotWait) {
   }));
   const Finished finished = process_.wait();
   EXPECT_EQ(finished.code, 130) << finished.err;
-  EXPECT_NE(finished.err.find("nothing was saved"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("the model was not saved"), std::string::npos) << finished.err;
   expect_no_workers_left();
   expect_nothing_half_written();
 }

@@ -77,7 +77,9 @@ bool Watch::abandon_requested() { return signalled_twice(); }
 
 void Watch::finish(const Summary& summary) {
   record_.finish(summary);
-  mark();
+  if (record_.samples() > marked_.samples) {
+    mark();
+  }
   end();
 }
 

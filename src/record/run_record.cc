@@ -99,7 +99,6 @@ void RunRecord::progress(Seconds seconds, std::int64_t samples, std::optional<do
   train_loss_ = loss ? loss : train_loss_;
 }
 
-// The run lasts until its last worker is done: until then the others wait.
 void RunRecord::finish(const Summary& summary) {
   state_ = summary.stopped ? RunState::kStopped : RunState::kComplete;
   why_ = summary.stopped.value_or("");
@@ -107,11 +106,9 @@ void RunRecord::finish(const Summary& summary) {
   samples_ = summary.samples;
   metrics_ = summary.metrics;
   method_ = summary.method;
+  wait_for_the_end();
   for (const WorkerSummary& result : summary.workers) {
     const auto index = static_cast<std::size_t>(result.rank);
-    if (const Seconds ended = written_[index]; ended < seconds_) {
-      add_span(result.rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
-    }
     if (const auto& last = workers_[index].last_step;
         last && last->samples >= static_cast<std::int64_t>(result.share)) {
       count_share(result.rank, *last);
@@ -127,9 +124,30 @@ void RunRecord::finish(const Summary& summary) {
   }
 }
 
+// What was heard last of each worker is not of one moment: the sums of its spans are.
 void RunRecord::fail(std::string why) {
   state_ = RunState::kFailed;
   why_ = std::move(why);
+  for (const Seconds written : written_) {
+    seconds_ = std::max(seconds_, written);
+  }
+  wait_for_the_end();
+  for (const WorkerPace& pace : paces()) {
+    WorkerNews& latest = workers_[static_cast<std::size_t>(pace.rank)].latest;
+    latest.compute = pace.compute;
+    latest.communicate = pace.communicate;
+    latest.wait = pace.wait;
+  }
+}
+
+// The run lasts until its last worker is done: until then the others wait.
+void RunRecord::wait_for_the_end() {
+  for (Rank rank = 0; rank < facts_.workers; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (const Seconds ended = written_[index]; ended < seconds_) {
+      add_span(rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
+    }
+  }
 }
 
 double RunRecord::samples_per_second() const {

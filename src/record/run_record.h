@@ -119,6 +119,7 @@ class RunRecord {
  private:
   void add_span(Rank rank, const Span& span);
   void count_share(Rank rank, const Span& span);
+  void wait_for_the_end();
   std::size_t row_of(Rank worker, Row row) const {
     return static_cast<std::size_t>(worker) * kRows + row;
   }

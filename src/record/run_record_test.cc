@@ -134,6 +134,10 @@ TEST(RunRecord, TheDocumentOfARunThatIsOver) {
 TEST(RunRecord, ARunThatFailedSaysWhy) {
   RunRecord record = record_of_two();
   record.fail("worker 1 (pid 3) was killed");
+  for (const RunRecord::Worker& worker : record.workers()) {
+    const WorkerNews& latest = worker.latest;
+    EXPECT_NEAR(latest.compute + latest.communicate + latest.wait, record.seconds(), 1e-9);
+  }
   const Json document = document_of(record);
   EXPECT_EQ(document["state"], "failed");
   EXPECT_EQ(document["why"], "worker 1 (pid 3) was killed");

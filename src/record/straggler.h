@@ -27,8 +27,8 @@ struct Straggler {
 };
 
 // The worker that waits least while others wait; none when hardly anybody waits, or when all do as
-// much. The reason is what takes it longer than the median of all: a sample, its larger share, or
-// moving bytes.
+// much. The reason is what takes it longer than the median of all, or, where most are as slow, than
+// who waits most: a sample, its larger share, or moving bytes.
 std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers);
 
 }  // namespace motley

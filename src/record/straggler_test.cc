@@ -41,7 +41,8 @@ TEST(Straggler, OrHasTheLargerShare) {
   const auto straggler = find_straggler(in_lock_step({{}, {.share = 128}, {}, {}}));
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 1);
-  EXPECT_EQ(straggler->reason, "takes 2.0x as long for a step, with a larger share");
+  EXPECT_EQ(straggler->reason,
+            "takes 2.0x as long for a step as the median worker, with a larger share");
 }
 
 TEST(Straggler, OrTheSlowerLink) {
@@ -49,6 +50,14 @@ TEST(Straggler, OrTheSlowerLink) {
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 2);
   EXPECT_EQ(straggler->reason, "takes 50.0x as long to move bytes as the median worker");
+}
+
+TEST(Straggler, IsNamedBesideWhoWaitsWhereMostAreAsSlow) {
+  const Machine slow{.per_sample = 4e-3};
+  const auto straggler = find_straggler(in_lock_step({{}, slow, slow, slow}));
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 1);
+  EXPECT_EQ(straggler->reason, "takes 4.0x as long for a sample as worker 0, which waits");
 }
 
 TEST(Straggler, IsNobodyWhereNobodyWaits) {
