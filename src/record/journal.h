@@ -42,6 +42,7 @@ struct Exchange {
   Seconds received = 0;
   Rank from = kAnyRank;
   std::int64_t bytes = 0;
+  Seconds waited = 0;  // for it; none: it was there before it was wanted
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };

@@ -56,7 +56,10 @@ void RunRecord::add(Rank rank, const WorkerNews& news) {
                    .bytes_sent = news.bytes_sent,
                    .entries = {}};
   std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });
-  std::ranges::for_each(entries.exchanges, [&](const Exchange& e) { worker.exchanges.add(e); });
+  for (const Exchange& exchange : entries.exchanges) {
+    worker.exchanges.add(exchange);
+    add_transit(rank, exchange);
+  }
 }
 
 void RunRecord::add_span(Rank rank, const Span& span) {
@@ -83,6 +86,16 @@ void RunRecord::add_span(Rank rank, const Span& span) {
       break;
     case Doing::kEvaluate:
       break;  // not a worker's
+  }
+}
+
+void RunRecord::add_transit(Rank to, const Exchange& exchange) {
+  for (const Rank rank : {exchange.from, to}) {
+    if (exchange.waited > 0 && rank >= 0 && rank < facts_.workers) {
+      timeline_.add(row_of(rank, kTransit), exchange.received,
+                    std::max(0.0, exchange.received - exchange.sent));
+      timeline_.add(row_of(rank, kBytes), exchange.received, static_cast<double>(exchange.bytes));
+    }
   }
 }
 
@@ -186,8 +199,8 @@ std::vector<WorkerPace> RunRecord::paces_since(std::size_t bin) const {
       const auto amounts = row(rank, which).subspan(bin);
       return std::accumulate(amounts.begin(), amounts.end(), 0.0);
     };
-    paces.push_back(
-        {rank, sum(kSteps), sum(kSamples), sum(kCompute), sum(kCommunicate), sum(kWait)});
+    paces.push_back({rank, sum(kSteps), sum(kSamples), sum(kCompute), sum(kCommunicate), sum(kWait),
+                     sum(kTransit), sum(kBytes)});
   }
   return paces;
 }

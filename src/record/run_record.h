@@ -102,6 +102,8 @@ class RunRecord {
     kWait,
     kSamples,
     kSteps,
+    kTransit,       // of what somebody waited for, from or to it: seconds under way,
+    kBytes,         // and how much it was
     kShareSteps,    // steps that shares are seen in, and
     kShareSamples,  // what they had: all but a run's last one, which is what was left
     kRows
@@ -118,6 +120,7 @@ class RunRecord {
 
  private:
   void add_span(Rank rank, const Span& span);
+  void add_transit(Rank to, const Exchange& exchange);
   void count_share(Rank rank, const Span& span);
   void wait_for_the_end();
   std::size_t row_of(Rank worker, Row row) const {

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kWorthNaming = 0.05;    // part of its time that somebody waits
 constexpr double kClearlyLonger = 1.15;  // than the median
+constexpr double kWorthALook = 0.2;      // part of their time that all spend on exchanges
+constexpr double kSlowLink = 3;          // times as long on their way
 
 double wait_of(const WorkerPace& worker) {
   return worker.seconds() > 0 ? worker.wait / worker.seconds() : 0;
@@ -63,6 +65,27 @@ std::string difference(const WorkerPace& worker, const Costs& other, const std::
   return "";
 }
 
+double per_byte(const WorkerPace& worker) { return per(worker.transit, worker.bytes); }
+
+// Who has the slow link, where exchanges take much of everybody's time.
+std::optional<Straggler> slowest_link(std::span<const WorkerPace> workers) {
+  Seconds all = 0;
+  Seconds exchanging = 0;
+  for (const WorkerPace& worker : workers) {
+    all += worker.seconds();
+    exchanging += worker.communicate + worker.wait;
+  }
+  const auto [quick, slow] = std::ranges::minmax_element(workers, {}, per_byte);
+  const double times = per(per_byte(*slow), per_byte(*quick));
+  if (exchanging < kWorthALook * all || times < kSlowLink ||
+      slow->transit < kWorthNaming * slow->seconds()) {
+    return std::nullopt;
+  }
+  return Straggler{slow->rank,
+                   fmt::format("has a slow link: bytes take {:.1f}x as long as with worker {}",
+                               times, quick->rank)};
+}
+
 }  // namespace
 
 std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers) {
@@ -74,14 +97,17 @@ std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers) {
   }
   const auto [least, most] = std::ranges::minmax_element(known, {}, wait_of);
   if (wait_of(*most) - wait_of(*least) < kWorthNaming) {
-    return std::nullopt;
+    return slowest_link(known);
   }
   std::string reason = difference(*least, median_costs(known), "the median worker");
   if (reason.empty()) {  // most are as slow
     reason = difference(*least, costs_of(*most), fmt::format("worker {}, which waits", most->rank));
   }
-  return Straggler{least->rank,
-                   reason.empty() ? "takes a little longer than the others" : std::move(reason)};
+  if (!reason.empty()) {
+    return Straggler{least->rank, std::move(reason)};
+  }
+  const auto link = slowest_link(known);
+  return link ? *link : Straggler{least->rank, "takes a little longer than the others"};
 }
 
 }  // namespace motley

@@ -81,6 +81,7 @@ void fields(auto&& each, auto& entries) requires requires { entries.spans; }
     each(exchange.received);
     each(exchange.from);
     each(exchange.bytes);
+    each(exchange.waited);
   }
   each.count(entries.decisions);
   for (auto& decision : entries.decisions) {
@@ -167,8 +168,15 @@ bool is_sound(const Span& span) {
          span.samples >= 0 && span.doing < Doing::kEvaluate;
 }
 
+bool is_sound(const Exchange& exchange) {
+  return is_sound(exchange.sent) && is_sound(exchange.received) && is_sound(exchange.waited) &&
+         exchange.bytes >= 0;
+}
+
 bool is_sound(const ProgressInfo& info) {
   return info.activity.doing < Doing::kEvaluate &&
+         std::ranges::all_of(info.news.entries.exchanges,
+                             [](const Exchange& exchange) { return is_sound(exchange); }) &&
          std::ranges::all_of(info.news.entries.spans,
                              [](const Span& span) { return is_sound(span); });
 }
