@@ -139,10 +139,11 @@ Status write_report(const RunDir& dir, const RunRecord& record) {
   if (Status status = dir.write(kRecordFile, one_line(document) + "\n"); !status) {
     return status;
   }
-  if (Status status = dir.write(kTraceFile, trace_of(record)); !status) {
+  if (Status status = dir.write(kReportFile, report_page({document}, record.facts().name));
+      !status) {
     return status;
   }
-  return dir.write(kReportFile, report_page({document}, record.facts().name));
+  return dir.write(kTraceFile, trace_of(record));  // last: it may be large
 }
 
 int report_command(const ReportFlags& flags) {

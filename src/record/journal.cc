@@ -32,10 +32,11 @@ void Journal::add(DecisionRecord decision) {
   add_to(entries_.decisions, std::move(decision), most_, mutex_);
 }
 
-void Journal::set_behind(std::string_view what, std::span<const std::int64_t> counts) {
+void Journal::set_behind(std::string_view what, std::span<const std::int64_t> counts,
+                         std::int64_t farthest) {
   if (most_ > 0) {
     std::lock_guard lock(mutex_);
-    entries_.behind = Behind{std::string(what), {counts.begin(), counts.end()}};
+    entries_.behind = Behind{std::string(what), {counts.begin(), counts.end()}, farthest};
   }
 }
 

@@ -60,19 +60,39 @@ std::string straggler_text(const Straggler& straggler) {
   return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
 }
 
-// The first characters, of UTF-8. A name may have any in it: what would move the cursor is left
-// out.
-std::string cut(const std::string& line, std::size_t columns) {
+// A character of UTF-8: its bytes, and its number as far as the first two bytes tell.
+std::string_view next_character(std::string_view text) {
+  std::size_t size = 1;
+  while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
+    ++size;
+  }
+  return text.substr(0, size);
+}
+
+// What would move the cursor or turn the line round: controls of ASCII and of Latin-1 (C2 80 to
+// C2 9F), and the marks of direction and ends of lines (E2 80 8B to E2 81 AF).
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  return byte(0) < 0x20 || byte(0) == 0x7F ||
+         (character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0) ||
+         (character.size() == 3 && byte(0) == 0xE2 &&
+          ((byte(1) == 0x80 && byte(2) >= 0x8B) || byte(1) == 0x81));
+}
+
+// The beginning of a line that takes so many columns. From E1 84 80 on, where the wide characters
+// of East Asia begin, each counts as two, which some are not.
+std::string cut(std::string_view line, std::size_t columns) {
   std::string text;
-  std::size_t characters = 0;
-  for (const char byte : line) {
-    const auto value = static_cast<unsigned char>(byte);
-    const bool goes_on = (value & 0xC0U) == 0x80U;  // a character that began before
-    characters += goes_on ? 0 : 1;
-    if (characters > columns) {
+  std::size_t used = 0;
+  while (!line.empty()) {
+    const std::string_view character = next_character(line);
+    const std::string_view shown = is_control(character) ? "?" : character;
+    used += shown >= "\xE1\x84\x80" ? 2 : 1;
+    if (used > columns) {
       break;
     }
-    text += value < 0x20 || value == 0x7F ? '?' : byte;
+    text += shown;
+    line.remove_prefix(character.size());
   }
   return text;
 }

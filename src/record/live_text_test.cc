@@ -76,6 +76,8 @@ TEST(LiveText, ANameMovesNoCursorAndIsCutBetweenCharacters) {
   facts.name = "\033[2Jäöü";
   const RunRecord record(facts);
   EXPECT_EQ(live_block(record, {}, {6, 24})[0], "?[2Jäö");
+  facts.name = "模\xE2\x80\xAE\xC2\x9B型";
+  EXPECT_EQ(live_block(RunRecord(facts), {}, {5, 24})[0], "模??");
 }
 
 TEST(LiveText, BeforeAnythingIsKnown) {
