@@ -104,12 +104,12 @@ std::string in_words(const ComparedRun& run) {
 }
 
 // Nobody may be there to read it: that is no reason to fail.
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 // A real run takes its time: its steps are shown, and not the summary that it prints as well.
 void show_progress(const std::string& name, const std::string& line) {
   if (line.starts_with("step ")) {
-    say(fmt::format("{}: {}\n", name, line));
+    tell(fmt::format("{}: {}\n", name, line));
   }
 }
 
@@ -122,7 +122,8 @@ void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const Compa
     keep();
     if (!flags.run.quiet) {
       const ComparedRun run = results.compared(result->index);
-      say(fmt::format("[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name, in_words(run)));
+      tell(
+          fmt::format("[{}/{}] {}: {}\n", ++ended, results.json().size(), run.name, in_words(run)));
     }
   }
 }

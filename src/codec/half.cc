@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "codec/float_bits.h"
+
 namespace motley {
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffff;
-constexpr std::uint32_t kInfinity = 0x7f800000;
 constexpr std::uint32_t kLargestHalf = 0x477fe000;     // 65504
 constexpr std::uint32_t kSmallestNormal = 0x38800000;  // 2^-14, of half
 constexpr std::uint32_t kRebias = 127 - 15;            // exponents of float over those of half

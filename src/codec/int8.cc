@@ -6,6 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "codec/float_bits.h"
+
 namespace motley {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr std::size_t kScaleBytes = sizeof(float);
 constexpr std::size_t kBlockBytes = kScaleBytes + kInt8Block;
 constexpr std::int32_t kLargestCode = 127;
 constexpr std::uint32_t kNotFinite = 0x80;  // -128
-constexpr std::uint32_t kMagnitude = 0x7fffffff;
-constexpr std::uint32_t kInfinity = 0x7f800000;
 // 127 times the next float would be infinite.
 constexpr float kLargestScale = 0x1.020406p+121F;
 static_assert(kLargestScale * 127.0 <= std::numeric_limits<float>::max());

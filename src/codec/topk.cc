@@ -11,11 +11,11 @@
 #include <limits>
 
 #include "base/check.h"
+#include "codec/float_bits.h"
 
 namespace motley {
 namespace {
 
-constexpr std::uint32_t kMagnitude = 0x7fffffff;
 constexpr std::size_t kHeadBytes = sizeof(std::uint32_t);  // k
 constexpr std::size_t kWordBits = 32;                      // of a bitmap, at once
 

@@ -84,18 +84,18 @@ std::size_t widest(const Strings& strings, Of of) {
   return width;
 }
 
-std::optional<double> number(const Json& summary, const char* key) {
+std::optional<double> number_in(const Json& summary, const char* key) {
   const auto found = summary.find(key);
   return found != summary.end() && found->is_number() ? std::optional(found->get<double>())
                                                       : std::nullopt;
 }
 
 std::optional<double> wait_share(const Json& summary) {
-  const double whole_time = number(summary, "seconds").value_or(0);
+  const double whole_time = number_in(summary, "seconds").value_or(0);
   double waited = 0;
   double all = 0;
   for (const Json& worker : summary.value("per_worker", Json::array())) {
-    waited += number(worker, "wait_seconds").value_or(0);
+    waited += number_in(worker, "wait_seconds").value_or(0);
     all += whole_time;
   }
   return all > 0 ? std::optional(waited / all) : std::nullopt;
@@ -104,7 +104,7 @@ std::optional<double> wait_share(const Json& summary) {
 double pace_missed(const Json& summary) {
   double most = 0;
   for (const Json& worker : summary.value("per_worker", Json::array())) {
-    most = std::max(most, number(worker, "pace_missed").value_or(0));
+    most = std::max(most, number_in(worker, "pace_missed").value_or(0));
   }
   return most;
 }
@@ -149,13 +149,13 @@ std::optional<std::string> target_in_words(const std::vector<ComparedRun>& runs)
 ComparedRun compared_run(const Json& summary) {
   ComparedRun run;
   run.name = summary.value("name", "");
-  run.seconds = number(summary, "seconds");
-  run.samples_per_second = number(summary, "samples_per_second");
-  run.efficiency = number(summary, "efficiency");
-  run.target = number(summary, "target_accuracy");
-  run.time_to_target = number(summary, "time_to_target");
-  run.accuracy = number(summary, "final_accuracy");
-  run.bytes = number(summary, "bytes_sent");
+  run.seconds = number_in(summary, "seconds");
+  run.samples_per_second = number_in(summary, "samples_per_second");
+  run.efficiency = number_in(summary, "efficiency");
+  run.target = number_in(summary, "target_accuracy");
+  run.time_to_target = number_in(summary, "time_to_target");
+  run.accuracy = number_in(summary, "final_accuracy");
+  run.bytes = number_in(summary, "bytes_sent");
   run.wait_share = wait_share(summary);
   run.pace_missed = pace_missed(summary);
   if (const std::string stopped = summary.value("stopped", "target"); stopped != "target") {

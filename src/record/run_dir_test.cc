@@ -10,7 +10,7 @@
 
 #include "tests/scratch_dir.h"
 
-namespace motley {
+namespace motley::run_dir_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -149,4 +149,4 @@ TEST_F(RunDirTest, WriteIntoADirectoryThatIsGoneFails) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::run_dir_test

@@ -7,7 +7,7 @@
 
 #include "tests/scratch_dir.h"
 
-namespace motley {
+namespace motley::whole_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,4 +52,4 @@ TEST(WholeFile, FailureLeavesWhatWasThere) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::whole_file_test

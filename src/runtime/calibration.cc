@@ -76,16 +76,16 @@ std::unique_ptr<Replica> StillTask::make_replica() {
 
 Course CourseMonitor::course(const RunOutcome& outcome) const {
   Course course = course_;
-  std::erase_if(course, [&](const Moment& moment) { return moment.samples >= outcome.samples; });
+  std::erase_if(course, [&](const Milestone& moment) { return moment.samples >= outcome.samples; });
   course.push_back({outcome.seconds, outcome.samples});
   return course;
 }
 
 Seconds step_seconds(const Course& course, std::int64_t batch) {
-  const Moment& end = course.back();
+  const Milestone& end = course.back();
   const auto begin = std::ranges::find_if(
-      course, [&](const Moment& moment) { return moment.samples * kLeftOut >= end.samples; });
-  const Moment from = begin->samples < end.samples ? *begin : Moment{};
+      course, [&](const Milestone& moment) { return moment.samples * kLeftOut >= end.samples; });
+  const Milestone from = begin->samples < end.samples ? *begin : Milestone{};
   return (end.at - from.at) * static_cast<double>(batch) /
          static_cast<double>(end.samples - from.samples);
 }

@@ -45,11 +45,11 @@ Job probe_for(const Job& job, std::int64_t parameters);
 inline constexpr std::int64_t kLeastParameters = 500'000;
 
 // Where a run stood, from its beginning to its end.
-struct Moment {
+struct Milestone {
   Seconds at = 0;
   std::int64_t samples = 0;
 };
-using Course = std::vector<Moment>;
+using Course = std::vector<Milestone>;
 
 // Seconds that a step of so many samples took, once the run was under way.
 Seconds step_seconds(const Course& course, std::int64_t batch);

@@ -47,11 +47,11 @@ TEST(Calibration, IsNotMisledByTheStartOfARun) {
   const Job job = simulated_job("all_reduce", alike(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
-    for (Moment& moment : course) {
+    for (Milestone& moment : course) {
       moment.at += 0.05 + 1e-7 * static_cast<double>(probe.model.parameters);
     }
     Seconds told = 0;
-    std::erase_if(course, [&](const Moment& moment) {
+    std::erase_if(course, [&](const Milestone& moment) {
       const bool is_last = moment.samples == course.back().samples;
       const bool is_told = is_last || moment.at > told + 0.1;
       told = is_told ? moment.at : told;
@@ -72,7 +72,7 @@ TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
     const double slower = runs++ < 4 ? 1.5 : 1;
-    for (Moment& moment : course) {
+    for (Milestone& moment : course) {
       moment.at *= slower;
     }
     return course;

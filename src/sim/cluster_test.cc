@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace motley {
+namespace motley::cluster_test {
 namespace {
 
 constexpr Channel kChannel = Channel::kUser;
@@ -359,4 +359,4 @@ TEST(SimCluster, TwoRunOnTwoThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::cluster_test

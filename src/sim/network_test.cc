@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 
-namespace motley {
+namespace motley::network_test {
 namespace {
 
 constexpr Seconds kLatency = 0.5;
@@ -135,4 +135,4 @@ TEST(Network, KeepsOrderAndBoundsForRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::network_test

@@ -10,7 +10,7 @@
 
 #include "node/node.h"
 
-namespace motley {
+namespace motley::scheduler_test {
 namespace {
 
 class SchedulerTest : public testing::Test, protected Scheduler::Owner {
@@ -171,4 +171,4 @@ TEST_F(SchedulerDeathTest, WaitingInsideABodyOutsideIsABug) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::scheduler_test

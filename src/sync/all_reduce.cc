@@ -8,9 +8,6 @@
 namespace motley {
 namespace {
 
-// What travels behind the gradient (Replica::kTail).
-enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
-
 class AllReduce final : public Strategy {
  public:
   AllReduce(const StrategyContext& context, std::unique_ptr<Reducer> reducer)
@@ -30,8 +27,8 @@ class AllReduce final : public Strategy {
     const bool stop = context_.stop_requested();
     if (!sum.phantom()) {
       std::ranges::fill(tail, 0.0F);
-      tail[kLoss] = static_cast<float>(computed.loss_sum);
-      tail[kStopVotes] = stop ? 1.0F : 0.0F;
+      tail[CommonSteps::kLoss] = static_cast<float>(computed.loss_sum);
+      tail[CommonSteps::kStopVotes] = stop ? 1.0F : 0.0F;
     }
     reducer_->sum(sum);
     const std::int64_t count = steps_.count();
@@ -43,9 +40,9 @@ class AllReduce final : public Strategy {
     if (steps_.evaluation_due(steps_.used() - count)) {
       progress.evaluate = Evaluate{};
     }
-    stopped_ = sum.phantom() ? stop : tail[kStopVotes] > 0;
+    stopped_ = sum.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
     if (!sum.phantom()) {
-      progress.loss_sum = tail[kLoss];
+      progress.loss_sum = tail[CommonSteps::kLoss];
       progress.loss_samples = count;
     }
     return progress;

@@ -13,7 +13,7 @@
 #include "tests/relative_difference.h"
 #include "tests/toy_task.h"
 
-namespace motley {
+namespace motley::allocation_test {
 namespace {
 
 // Exchanges cost next to nothing: what is left is computing and waiting.
@@ -289,4 +289,4 @@ TEST(Static, SharesAreThoseOfTheJob) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::allocation_test

@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kStream = 0xc0dec'0000'0000;
+constexpr std::uint64_t kRoundingStream = 0xc0dec'0000'0000;
 constexpr std::size_t kTailBytes = Replica::kTail * sizeof(float);
 
 }  // namespace
@@ -42,7 +42,7 @@ void CodedReducer::prepare() {
   const auto encoders = static_cast<std::size_t>(size_);
   tails_.resize(encoders * Replica::kTail);
   encoders_.reserve(encoders);
-  const std::uint64_t stream = kStream + static_cast<std::uint64_t>(self_) * encoders;
+  const std::uint64_t stream = kRoundingStream + static_cast<std::uint64_t>(self_) * encoders;
   for (std::size_t chunk = 0; chunk < encoders; ++chunk) {
     encoders_.emplace_back(options_, seed_, stream + chunk);
   }

@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "sim/cluster.h"
 
-namespace motley {
+namespace motley::collective_test {
 namespace {
 
 ClusterSpec alike(int workers, Seconds latency = 1e-4, double bandwidth = 1e9) {
@@ -183,4 +183,4 @@ TEST(Collective, ALostMemberInterruptsTheOthers) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::collective_test

@@ -14,6 +14,9 @@ namespace motley {
 
 class CommonSteps {
  public:
+  // What travels behind the numbers of a step (Replica::kTail).
+  enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
+
   explicit CommonSteps(const StrategyContext& context) : context_(context) {}
 
   // This worker's share of the next step; nullopt at the end of the run. Valid until the next call.

@@ -10,9 +10,6 @@
 namespace motley {
 namespace {
 
-// What travels behind the change (Replica::kTail).
-enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
-
 class LocalSgd final : public Strategy {
  public:
   explicit LocalSgd(const StrategyContext& context)
@@ -65,16 +62,16 @@ class LocalSgd final : public Strategy {
     if (!change.phantom()) {
       context_.node.busy(0, [&] { take_change(static_cast<double>(all)); });
       std::ranges::fill(tail, 0.0F);
-      tail[kLoss] = static_cast<float>(own_.loss_sum);
-      tail[kStopVotes] = stop ? 1.0F : 0.0F;
+      tail[CommonSteps::kLoss] = static_cast<float>(own_.loss_sum);
+      tail[CommonSteps::kStopVotes] = stop ? 1.0F : 0.0F;
     }
     reducer_->sum(change);
     average_buffers(static_cast<float>(all));
-    stopped_ = change.phantom() ? stop : tail[kStopVotes] > 0;
+    stopped_ = change.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
     if (!change.phantom()) {
       context_.node.busy(0, [&] { outer_step(); });
       // All losses since the last average, but those that this worker has told already.
-      progress.loss_sum = static_cast<double>(tail[kLoss]) - told_.loss_sum;
+      progress.loss_sum = static_cast<double>(tail[CommonSteps::kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);
     }
     if (steps_.evaluation_due(averaged_)) {

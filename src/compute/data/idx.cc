@@ -22,7 +22,7 @@ struct Images {
   Bytes pixels;
 };
 
-struct Part {
+struct LabelledImages {
   Images images;
   std::vector<std::int32_t> labels;
 };
@@ -120,7 +120,8 @@ Result<std::vector<std::int32_t>> read_labels(const fs::path& folder, const std:
   return std::vector<std::int32_t>(labels->begin(), labels->end());
 }
 
-Result<Part> read_part(const fs::path& folder, const std::string& prefix, std::int64_t classes) {
+Result<LabelledImages> read_part(const fs::path& folder, const std::string& prefix,
+                                 std::int64_t classes) {
   auto images = read_images(folder, prefix + "-images-idx3-ubyte");
   if (!images) {
     return tl::unexpected(images.error());
@@ -129,7 +130,7 @@ Result<Part> read_part(const fs::path& folder, const std::string& prefix, std::i
   if (!labels) {
     return tl::unexpected(labels.error());
   }
-  return Part{std::move(*images), std::move(*labels)};
+  return LabelledImages{std::move(*images), std::move(*labels)};
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kFirstChunk = 1 << 20;
+constexpr std::uint64_t kFirstChunk = 1 << 16;
+constexpr std::uint64_t kMostAtOnce = 1 << 20;
 constexpr unsigned kZlibBuffer = 1 << 18;
 
 }  // namespace
@@ -43,14 +44,15 @@ Result<InputFile> InputFile::open(const std::filesystem::path& path) {
 
 Result<Bytes> InputFile::read_up_to(std::uint64_t size) {
   Bytes bytes;
-  // A plain file tells its length, so nothing is copied; a gzip file grows by doubling.
-  const std::uint64_t first = gzdirect(file_.get()) != 0 ? bytes_on_disk_ : kFirstChunk;
+  // A plain file tells its length, so nothing is copied (one more, to see that it ends there); a
+  // gzip file grows by doubling.
+  const std::uint64_t first = gzdirect(file_.get()) != 0 ? bytes_on_disk_ + 1 : kFirstChunk;
   std::uint64_t filled = 0;
   while (filled < size) {
     if (filled == bytes.size()) {
-      bytes.resize(std::min(size, std::max({first, kFirstChunk, 2 * filled})));
+      bytes.resize(std::min(size, std::max(first, 2 * filled)));
     }
-    const auto room = std::min<std::uint64_t>(bytes.size() - filled, kFirstChunk);
+    const auto room = std::min<std::uint64_t>(bytes.size() - filled, kMostAtOnce);
     const int got = gzread(file_.get(), bytes.data() + filled, static_cast<unsigned>(room));
     int error = Z_OK;
     const char* message = gzerror(file_.get(), &error);

@@ -13,7 +13,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{8} << 30;
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{8} << 30;
 constexpr std::uint64_t kHoldoutStream = 0x401d0000;
 
 struct Parsed {
@@ -103,7 +103,7 @@ Status parse_line(std::string_view text, std::size_t line, Parsed& parsed) {
 }
 
 Result<Parsed> parse_file(const std::string& path) {
-  const auto bytes = read_file(path, kMaxBytes);
+  const auto bytes = read_file(path, kMaxTextBytes);
   if (!bytes) {
     return tl::unexpected(bytes.error());
   }

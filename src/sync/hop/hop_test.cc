@@ -20,7 +20,7 @@
 #include "tests/toy_task.h"
 #include "tests/watched_node.h"
 
-namespace motley {
+namespace motley::hop_test {
 namespace {
 
 Job hop_job(const std::vector<double>& speeds, std::string graph, std::int64_t steps) {
@@ -468,4 +468,4 @@ TEST(Depot, ARequestThatMakesNoSenseEndsTheRun) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::hop_test

@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kStream = 0x5e770000;  // and the worker's rank
+constexpr std::uint64_t kCommitStream = 0x5e770000;  // and the worker's rank
 
 }  // namespace
 
@@ -19,7 +19,7 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
   std::size_t begin = 0;
   for (int i = 0; i < job.servers(); ++i) {
     const std::size_t size = chunk_of({nullptr, coded}, i, job.servers()).size;
-    const auto stream = kStream +
+    const auto stream = kCommitStream +
                         static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(node.size()) +
                         static_cast<std::uint64_t>(node.rank());
     parts_.push_back({job.cluster.workers + i, begin, size, i == 0 ? plain : 0,

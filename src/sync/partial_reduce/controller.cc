@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kFirstCome = "first come, first served";
 constexpr std::string_view kBridge = "connects parts of the cluster that would drift apart";
 constexpr std::string_view kNobodyElse = "nobody else will come";
-constexpr std::string_view kEnd = "the end of the run";
+constexpr std::string_view kEndOfRun = "the end of the run";
 
 }  // namespace
 
@@ -62,7 +62,7 @@ std::optional<Group> Controller::next_group(Seconds now) {
   now_ = now;
   patience_until_ = kForever;
   if (finished_.size() == iteration_of_.size()) {
-    Group group = group_of(std::exchange(finished_, {}), kEnd);
+    Group group = group_of(std::exchange(finished_, {}), kEndOfRun);
     group.last = true;
     return group;
   }

@@ -22,7 +22,7 @@
 #include "tests/still_models.h"
 #include "tests/toy_task.h"
 
-namespace motley {
+namespace motley::partial_reduce_test {
 namespace {
 
 Job job_of(const std::vector<double>& speeds, int group, std::int64_t batch, std::int64_t steps) {
@@ -427,4 +427,4 @@ TEST(GroupNews, DamagedBytesAreNone) {
 }
 
 }  // namespace
-}  // namespace motley
+}  // namespace motley::partial_reduce_test
