@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "bench_main.h"
 #include "bench_node.h"
+#include "numbers.h"
 #include "processes.h"
 #include "shared.h"
 #include "sync/loop.h"
@@ -80,19 +81,6 @@ constexpr std::size_t kFloats = 4'000;  // one small message
 constexpr unsigned kLimitSeconds = 300;
 constexpr const char* kMethods[] = {"all_reduce", "partial_reduce"};
 
-// Numbers to exchange; nothing to compute.
-class Numbers final : public Replica {
- public:
-  Block parameters() override { return {numbers_.data(), kFloats}; }
-  Block gradient() override { return {numbers_.data(), kFloats + kTail}; }
-  Block buffers() override { return {}; }
-  double compute(std::span<const SampleIndex>) override { return 0; }
-  void apply(double) override {}
-
- private:
-  std::vector<float> numbers_ = std::vector<float>(kFloats + kTail, 1.0F);
-};
-
 class Nobody final : public Observer {
  public:
   void on_step(Seconds, const Progress&, const WorkerResult&) override {}
@@ -132,7 +120,7 @@ void coordinate(Node& node, const Job& job, std::atomic<bool>& over) {
 void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks>& shared,
                int rounds) {
   BenchNode own(rank, kWorkers, BenchNode::Coordinator::kPresent, meeting.subdirectory("motley"));
-  Numbers replica;
+  Numbers replica(kFloats);
   Nobody nobody;
   for (int round = 0; round < rounds; ++round) {
     for (int turn = 0; turn < 2; ++turn) {

@@ -12,6 +12,7 @@ MEASURED is a directory with what the benchmarks wrote:
   controller.json              rows of controller_bench
   mean.json                    rows of mean_bench
   codec.json                   rows of codec_bench
+  record.json                  row of record_bench
 
 Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
@@ -34,6 +35,7 @@ from typing import Optional, Tuple
 EVENTS_PER_SECOND = 1e6
 SIGNALS_PER_SECOND = 2e5
 ADDED_US = 50  # to a step, by the controller of partial reduce
+RECORDING = 0.01  # of a step of the smallest model, at most
 # Of the speed of a memory copy; what is not here is measured and nothing is claimed.
 CODEC_RATIOS = {("fp16", "encode"): 0.5, ("fp16", "decode"): 0.5, ("bf16", "encode"): 0.5,
                 ("bf16", "decode"): 0.5, ("int8", "encode"): 0.25, ("int8", "decode"): 0.25,
@@ -125,6 +127,17 @@ def simulator_rows(folder):
                       None, 1.0)
 
 
+def record_rows(folder):
+    """What recording adds to a step, beside a hundredth of a step of mlp in the same run."""
+    mlp = [row for row in step_rows(folder) if " mlp" in row.what]
+    for _, text in read_files(folder, "record.json") if mlp else ():
+        for row in json.loads(text):
+            added = max(row["added_us"], 0.01)
+            allowed = RECORDING * 1e3 * mlp[0].motley
+            yield Row("record", "recording, added to a step", "1 % of a step of mlp", added, allowed,
+                      "us", allowed / added, None, 1.0)
+
+
 def controller_rows(folder):
     for _, text in read_files(folder, "controller.json"):
         for row in json.loads(text):
@@ -177,9 +190,10 @@ def print_table(rows):
 def missing(rows):
     """Claims that nothing was measured for."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "controller", "mean", "codec", "simulator")}
-    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "controller": 3, "mean": 4,
-              "codec": len(CODEC_RATIOS), "simulator": 1}
+              for bench in ("all_reduce", "step", "record", "controller", "mean", "codec",
+                            "simulator")}
+    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "record": 1,
+              "controller": 3, "mean": 4, "codec": len(CODEC_RATIOS), "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
 
@@ -192,8 +206,8 @@ def main():
     options = parser.parse_args()
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
-    rows = gloo + mpi + [row for rows_of in (step_rows, controller_rows, mean_rows,
-                                                 codec_rows, simulator_rows)
+    rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, controller_rows,
+                                                 mean_rows, codec_rows, simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)
     if options.out:

@@ -133,7 +133,8 @@ TEST_F(Equivalence, TwoSimulationsAreTheSameToTheByte) {
                                    scratch_.file(out), "--set", "cluster.workers=3"});
     ASSERT_EQ(finished.code, 0) << finished.err;
   }
-  for (const char* file : {"summary.json", "metrics.jsonl", "model.pt", "job.toml"}) {
+  for (const char* file : {"summary.json", "metrics.jsonl", "model.pt", "job.toml", "record.json",
+                           "trace.json", "report.html"}) {
     const std::string a = read_file(scratch_.file(std::string("a/") + file));
     EXPECT_FALSE(a.empty()) << file;
     EXPECT_EQ(a, read_file(scratch_.file(std::string("b/") + file))) << file;

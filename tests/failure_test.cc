@@ -55,10 +55,16 @@ class Failure : public testing::Test {
   void expect_nothing_half_written() {
     for (const auto& entry : fs::directory_iterator(out_)) {
       const std::string name = entry.path().filename();
-      const std::vector<std::string> known = {"job.toml", "metrics.jsonl", "model.pt",
-                                              "summary.json"};
-      EXPECT_NE(std::find(known.begin(), known.end(), name), known.end()) << name;
+      const std::vector<std::string> known = {"job.toml",    "metrics.jsonl", "model.pt",
+                                              "record.json", "report.html",   "summary.json",
+                                              "trace.json"};
+      EXPECT_TRUE(std::ranges::count(known, name) == 1 || name.starts_with("events.out.tfevents."))
+          << name;
     }
+    for (const char* file : {"/record.json", "/trace.json"}) {
+      EXPECT_TRUE(nlohmann::json::accept(read_file(out_ + file))) << file;
+    }
+    EXPECT_TRUE(read_file(out_ + "/report.html").ends_with("</html>\n"));
     std::istringstream lines(read_file(out_ + "/metrics.jsonl"));
     for (std::string line; std::getline(lines, line);) {
       EXPECT_TRUE(nlohmann::json::accept(line)) << line;
@@ -179,7 +185,7 @@ TEST_F(Failure, TheSecondSignalDoesNotWait) {
   }));
   const Finished finished = process_.wait();
   EXPECT_EQ(finished.code, 130) << finished.err;
-  EXPECT_NE(finished.err.find("nothing was saved"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("the model was not saved"), std::string::npos) << finished.err;
   expect_no_workers_left();
   expect_nothing_half_written();
 }

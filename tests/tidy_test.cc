@@ -122,6 +122,30 @@ TEST(Tidy, FilesAndLinesAreNotTooLong) {
   }
 }
 
+// Pages and pictures that the documents lead to.
+TEST(Tidy, DocumentsLeadSomewhere) {
+  const std::regex link(R"link((?:\]\(|src=")([^):"#]+)[)"#])link");
+  std::vector<fs::path> documents;
+  for (const char* folder : {".", "docs"}) {
+    for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
+      if (entry.path().extension() == ".md") {
+        documents.push_back(entry.path());
+      }
+    }
+  }
+  int links = 0;
+  for (const fs::path& document : documents) {
+    for (const Line& line : lines_of(document)) {
+      for (std::sregex_iterator each(line.text.begin(), line.text.end(), link), end; each != end;
+           ++each, ++links) {
+        EXPECT_TRUE(fs::exists(document.parent_path() / (*each)[1].str()))
+            << document << ":" << line.number << ": " << (*each)[1];
+      }
+    }
+  }
+  EXPECT_GT(links, 50);
+}
+
 // A job may name exactly the methods that exist.
 TEST(Tidy, TheRegistryHasWhatAJobMayName) {
   for (const Choice& choice : kSyncMethods) {

@@ -170,8 +170,8 @@ int compare_command(const CompareFlags& flags) {
   if (flags.run.json) {
     fmt::print("{}\n", results.json().dump(2));
   } else {
-    fmt::print("{}saved in {}\nreport: {}\n", results.table(), dir->path().string(),
-               (dir->path() / kReportFile).string());
+    fmt::print("{0}saved in {1}, report: {1}/{2}\n", results.table(), dir->path().string(),
+               kReportFile);
   }
   return results.exit_code();
 }

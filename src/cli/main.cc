@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <exception>
+#include <functional>
+#include <memory>
 
 #include "cli/commands.h"
 
@@ -60,6 +62,94 @@ void add_dashboard_flags(CLI::App* command, RunFlags& flags) {
       ->needs("--dashboard");
 }
 
+// What the command line asks for: set by the subcommand that was named.
+using Chosen = std::function<int()>;
+
+// A subcommand with flags of its own kind: `add` gives it options that fill them, `run` does it.
+template <class Flags, class Add, class Run>
+void add_command(CLI::App& app, Chosen& chosen, const char* name, const char* what, Add add,
+                 Run run) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* command = app.add_subcommand(name, what);
+  add(command, *flags);
+  command->callback([&chosen, flags, run] { chosen = [flags, run] { return run(*flags); }; });
+}
+
+void add_runs(CLI::App& app, Chosen& chosen) {
+  const auto add = [](CLI::App* command, RunFlags& flags) {
+    add_run_flags(command, flags);
+    add_variant_flag(command, flags.job);
+    add_dashboard_flags(command, flags);
+  };
+  add_command<RunFlags>(app, chosen, "train", "run a job with worker processes on this machine",
+                        add,
+                        [](const RunFlags& flags) { return run_command(flags, Mode::kTrain); });
+  add_command<RunFlags>(app, chosen, "simulate", "run the same job on a virtual clock", add,
+                        [](const RunFlags& flags) { return run_command(flags, Mode::kSimulate); });
+}
+
+void add_compare(CLI::App& app, Chosen& chosen) {
+  add_command<CompareFlags>(
+      app, chosen, "compare", "every [[variant]] of a job, side by side in a table",
+      [](CLI::App* command, CompareFlags& flags) {
+        add_run_flags(command, flags.run);
+        command->add_flag("--simulate", flags.simulate, "on a virtual clock, several at a time");
+        command
+            ->add_option("--jobs", flags.jobs, "simulations at a time (default: as many as cores)")
+            ->check(CLI::Range(1, 1024));
+      },
+      compare_command);
+}
+
+void add_report(CLI::App& app, Chosen& chosen) {
+  add_command<ReportFlags>(
+      app, chosen, "report", "what there is to see of runs, as one HTML page",
+      [](CLI::App* command, ReportFlags& flags) {
+        command
+            ->add_option("RUN_DIR", flags.directories,
+                         "directories of runs or comparisons; several are overlaid")
+            ->required();
+        command->add_option(
+            "--out", flags.out,
+            "the file (default: report.html in RUN_DIR, or here when there are several)");
+      },
+      report_command);
+}
+
+void add_config(CLI::App& app, Chosen& chosen) {
+  add_command<JobFlags>(
+      app, chosen, "config", "print the resolved job, every default filled in",
+      [](CLI::App* command, JobFlags& flags) {
+        add_job_flags(command, flags)->required();
+        add_variant_flag(command, flags);
+      },
+      config_command);
+}
+
+void add_calibrate(CLI::App& app, Chosen& chosen) {
+  add_command<CalibrateFlags>(
+      app, chosen, "calibrate",
+      "measure the latency and bandwidth that make `simulate` as fast as this machine",
+      [](CLI::App* command, CalibrateFlags& flags) {
+        add_job_flags(command, flags.job);
+        add_variant_flag(command, flags.job);
+        command->add_flag("--write", flags.write, "into [cluster] of the job file, too");
+        command->add_flag("--json", flags.json, "print the two as JSON");
+      },
+      calibrate_command);
+}
+
+void add_worker(CLI::App& app, Chosen& chosen) {
+  add_command<WorkerFlags>(
+      app, chosen, "worker", "a worker process; `train` starts these",
+      [](CLI::App* command, WorkerFlags& flags) {
+        command->group("");  // not for people
+        command->add_option("--join", flags.join)->required();
+        command->add_option("--rank", flags.rank)->required();
+      },
+      worker_command);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"motley trains one libtorch model on machines that are not alike."};
   app.name("motley");
@@ -68,54 +158,16 @@ int run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, 1 the run failed, 2 bad usage or input,\n"
       "130 / 143 stopped by SIGINT / SIGTERM after saving.");
-
-  RunFlags train;
-  RunFlags simulate;
-  CompareFlags compare;
-  ReportFlags report;
-  JobFlags config;
-  CalibrateFlags calibrate;
-  WorkerFlags worker;
-  auto* train_app = app.add_subcommand("train", "run a job with worker processes on this machine");
-  add_run_flags(train_app, train);
-  add_variant_flag(train_app, train.job);
-  add_dashboard_flags(train_app, train);
-  auto* simulate_app = app.add_subcommand("simulate", "run the same job on a virtual clock");
-  add_run_flags(simulate_app, simulate);
-  add_variant_flag(simulate_app, simulate.job);
-  add_dashboard_flags(simulate_app, simulate);
-  auto* compare_app =
-      app.add_subcommand("compare", "every [[variant]] of a job, side by side in a table");
-  add_run_flags(compare_app, compare.run);
-  compare_app->add_flag("--simulate", compare.simulate, "on a virtual clock, several at a time");
-  compare_app
-      ->add_option("--jobs", compare.jobs, "simulations at a time (default: as many as cores)")
-      ->check(CLI::Range(1, 1024));
-  auto* report_app = app.add_subcommand("report", "what there is to see of runs, as one HTML page");
-  report_app
-      ->add_option("RUN_DIR", report.directories,
-                   "directories of runs or comparisons; several are overlaid")
-      ->required();
-  report_app->add_option(
-      "--out", report.out,
-      "the file (default: report.html in RUN_DIR, or here when there are several)");
-  auto* config_app =
-      app.add_subcommand("config", "print the resolved job, every default filled in");
-  add_job_flags(config_app, config)->required();
-  add_variant_flag(config_app, config);
-  auto* calibrate_app = app.add_subcommand(
-      "calibrate",
-      "measure the latency and bandwidth that make `simulate` as fast as this machine");
-  add_job_flags(calibrate_app, calibrate.job);
-  add_variant_flag(calibrate_app, calibrate.job);
-  calibrate_app->add_flag("--write", calibrate.write, "into [cluster] of the job file, too");
-  calibrate_app->add_flag("--json", calibrate.json, "print the two as JSON");
-  auto* strategies_app = app.add_subcommand("strategies", "what a job can choose, one line each");
-  auto* worker_app = app.add_subcommand("worker", "a worker process; `train` starts these");
-  worker_app->group("");  // not for people
-  worker_app->add_option("--join", worker.join)->required();
-  worker_app->add_option("--rank", worker.rank)->required();
-
+  Chosen chosen;
+  add_runs(app, chosen);
+  add_compare(app, chosen);
+  add_report(app, chosen);
+  add_config(app, chosen);
+  add_calibrate(app, chosen);
+  app.add_subcommand("strategies", "what a job can choose, one line each")->callback([&] {
+    chosen = strategies_command;
+  });
+  add_worker(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -124,28 +176,7 @@ int run(int argc, char** argv) {
     }
     return refuse(std::string(error.what()) + " (see motley --help)");
   }
-  if (train_app->parsed()) {
-    return run_command(train, Mode::kTrain);
-  }
-  if (simulate_app->parsed()) {
-    return run_command(simulate, Mode::kSimulate);
-  }
-  if (compare_app->parsed()) {
-    return compare_command(compare);
-  }
-  if (report_app->parsed()) {
-    return report_command(report);
-  }
-  if (config_app->parsed()) {
-    return config_command(config);
-  }
-  if (calibrate_app->parsed()) {
-    return calibrate_command(calibrate);
-  }
-  if (strategies_app->parsed()) {
-    return strategies_command();
-  }
-  return worker_app->parsed() ? worker_command(worker) : kBadInput;
+  return chosen();
 }
 
 }  // namespace

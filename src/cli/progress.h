@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "cli/live_text.h"
+#include "record/live_text.h"
 
 namespace motley {
 

@@ -63,6 +63,9 @@ bool is_comparison(const Json& summaries) {
 }
 
 Result<Json> read_record(const fs::path& directory) {
+  if (!fs::is_directory(directory)) {
+    return fail("{}: no such directory", directory.string());
+  }
   const fs::path path = directory / kRecordFile;
   if (!fs::is_regular_file(path)) {
     return fail("{}: no {} in it; is it the directory of a run?", directory.string(), kRecordFile);
@@ -136,10 +139,11 @@ Status write_report(const RunDir& dir, const RunRecord& record) {
   if (Status status = dir.write(kRecordFile, one_line(document) + "\n"); !status) {
     return status;
   }
-  if (Status status = dir.write(kTraceFile, trace_of(record)); !status) {
+  if (Status status = dir.write(kReportFile, report_page({document}, record.facts().name));
+      !status) {
     return status;
   }
-  return dir.write(kReportFile, report_page({document}, record.facts().name));
+  return dir.write(kTraceFile, trace_of(record));  // last: it may be large
 }
 
 int report_command(const ReportFlags& flags) {

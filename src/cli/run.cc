@@ -132,17 +132,18 @@ Summary run_watched(const RunDir& dir, const Job& job, Task& task, Mode mode, Cp
 Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQuotas* quotas,
                  Watch& watch) {
   write_or_throw(dir, "job.toml", to_toml(job));
+  std::optional<Summary> summary;
   try {
-    Summary summary = run_watched(dir, job, task, mode, quotas, watch);
-    if (Status status = write_report(dir, watch.record()); !status) {
-      throw RunFailed(status.error().message);
-    }
-    return summary;
+    summary = run_watched(dir, job, task, mode, quotas, watch);
   } catch (const RunFailed& failure) {
     watch.fail(failure.what());
     (void)write_report(dir, watch.record());  // the run's own failure is what counts
     throw;
   }
+  if (Status status = write_report(dir, watch.record()); !status) {
+    throw RunFailed(status.error().message);
+  }
+  return std::move(*summary);
 }
 
 constexpr int kDefaultPort = 8420;

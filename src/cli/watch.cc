@@ -43,6 +43,9 @@ Watch::Watch(const RunDir& dir, RunFacts facts, ProgressDisplay::Style style,
       events_(create_events(dir)),
       started_(static_cast<double>(std::time(nullptr))) {
   publish();
+  if (style == ProgressDisplay::Style::kLive) {
+    display_.update(record_, moment());  // workers take their time to start
+  }
 }
 
 void Watch::on_begin(const std::function<Activity(Rank)>& activity_of) {
@@ -77,7 +80,9 @@ bool Watch::abandon_requested() { return signalled_twice(); }
 
 void Watch::finish(const Summary& summary) {
   record_.finish(summary);
-  mark();
+  if (record_.samples() > marked_.samples) {
+    mark();
+  }
   end();
 }
 

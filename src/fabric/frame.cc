@@ -1,6 +1,7 @@
 #include "fabric/frame.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -10,7 +11,9 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x594c544d;  // "MTLY"
 constexpr std::uint16_t kVersion = 2;
-constexpr std::size_t kChecked = 56;  // bytes that the checksum covers
+constexpr std::size_t kWords = 48;  // bytes before the checksum
+constexpr double kMicroseconds = 1e6;
+constexpr Seconds kRound = 4294.967296;  // 2^32 microseconds
 constexpr std::size_t kStagingBytes = std::size_t{64} << 10;
 
 template <class T>
@@ -28,14 +31,24 @@ T get(std::span<const std::byte> head, std::size_t offset) {
 // FNV-1a over words of eight bytes: it need not resist an attacker, only tell a frame from noise.
 std::uint32_t checksum(std::span<const std::byte> head) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
-  for (std::size_t offset = 0; offset < kChecked; offset += 8) {
-    hash = (hash ^ get<std::uint64_t>(head, offset)) * 0x100000001b3ULL;
+  const auto add = [&](std::uint64_t word) {
+    hash = (hash ^ word) * 0x100000001b3ULL;
     hash ^= hash >> 29;
+  };
+  for (std::size_t offset = 0; offset < kWords; offset += 8) {
+    add(get<std::uint64_t>(head, offset));
   }
+  add(get<std::uint32_t>(head, 52));
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
 }  // namespace
+
+Seconds whole_moment(Seconds part, Seconds now) {
+  constexpr Seconds kTolerance = 1;  // clocks are a little apart
+  const double rounds = std::floor((now + kTolerance - part) / kRound);
+  return rounds < 0 ? now : part + kRound * rounds;
+}
 
 FrameHead encode_head(FrameKind kind, const Message& message) {
   FrameHead head{};
@@ -48,8 +61,9 @@ FrameHead encode_head(FrameKind kind, const Message& message) {
   put(head, 24, message.header.a);
   put(head, 32, message.header.b);
   put(head, 40, static_cast<std::uint64_t>(message.payload.size()));
-  put(head, 48, message.sent);
-  put(head, 56, checksum(head));
+  const auto sent = static_cast<std::int64_t>(std::max(0.0, message.sent) * kMicroseconds);
+  put(head, 52, static_cast<std::uint32_t>(sent));
+  put(head, 48, checksum(head));
   return head;
 }
 
@@ -112,7 +126,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   if (get<std::uint32_t>(head, 0) != kMagic) {
     return fail("not a motley frame");
   }
-  if (get<std::uint32_t>(head, 56) != checksum(head) || get<std::uint32_t>(head, 60) != 0) {
+  if (get<std::uint32_t>(head, 48) != checksum(head)) {
     return fail("damaged frame");
   }
   if (const auto version = get<std::uint16_t>(head, 4); version != kVersion) {
@@ -133,7 +147,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   frame.message.channel = static_cast<Channel>(get<std::uint32_t>(head, 12));
   frame.message.header = {get<std::int64_t>(head, 16), get<std::int64_t>(head, 24),
                           get<std::int64_t>(head, 32)};
-  frame.message.sent = get<Seconds>(head, 48);
+  frame.message.sent = get<std::uint32_t>(head, 52) / kMicroseconds;
   return frame;
 }
 

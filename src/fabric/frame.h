@@ -8,9 +8,8 @@
 //       12     4  channel
 //       16    24  header: tag, a, b
 //       40     8  payload size in bytes
-//       48     8  when it was sent: seconds of the run, by the sender's clock
-//       56     4  checksum of bytes 0..55
-//       60     4  zero
+//       48     4  checksum of all the others
+//       52     4  when it was sent: microseconds of the run, modulo 2^32
 //
 // All numbers little-endian. A connection begins with a hello (tag: the rank it is meant for,
 // payload: the run's token) and ends with a bye; in between come messages. Whatever else arrives is
@@ -40,6 +39,10 @@ using FrameHead = std::array<std::byte, kFrameBytes>;
 inline constexpr std::size_t kDefaultPayloadLimit = std::size_t{1} << 30;
 // A hello carries a token and nothing else.
 inline constexpr std::size_t kHelloPayloadLimit = 256;
+
+// A head has room for the lower part of the moment of sending: after it was decoded, the rest is
+// what makes it the last such moment up to `now`, or a little later.
+Seconds whole_moment(Seconds part, Seconds now);
 
 FrameHead encode_head(FrameKind kind, const Message& message);
 

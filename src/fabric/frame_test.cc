@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <numeric>
 
@@ -104,6 +105,25 @@ TEST(FrameReader, RefusesEveryDamagedHead) {
       EXPECT_NE(error_of(bad), "") << "byte " << i << " bit " << bit;
     }
   }
+}
+
+// To a microsecond, for as long as a run may last.
+RC_GTEST_PROP(Frame, TheMomentOfSendingComesBack, ()) {
+  const Seconds now = *rc::gen::inRange(0, 1'000'000) * 1.7 + 1e-3;
+  const Seconds before = *rc::gen::inRange(0, 1'000) * 1e-6;
+  Message message = message_of(0);
+  message.sent = now - before;
+  std::vector<std::byte> stream;
+  append(stream, FrameKind::kMessage, message);
+  Status status;
+  const auto frames = read_all(stream, 100, &status);
+  RC_ASSERT(frames.size() == 1U);
+  RC_ASSERT(std::abs(whole_moment(frames[0].message.sent, now) - message.sent) < 2e-6);
+}
+
+TEST(Frame, AMomentThatCannotBeIsNow) {
+  EXPECT_EQ(whole_moment(4'000, 10), 10);
+  EXPECT_EQ(whole_moment(10.5, 10), 10.5);
 }
 
 TEST(FrameReader, ChecksTheSizeBeforeAllocating) {

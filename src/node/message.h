@@ -40,11 +40,11 @@ struct Message {
   Channel channel = Channel::kControl;
   Header header;
   Payload payload;
-  Seconds sent = 0;  // by the sender's clock
+  Seconds sent = 0;  // by the sender's clock, which is aligned to the receiver's
 };
 
 // What a message costs on a link besides its payload: the frame around it (fabric/frame.h).
-inline constexpr std::size_t kFrameBytes = 64;
+inline constexpr std::size_t kFrameBytes = 56;
 
 // Which messages a receive() takes: those of one channel, from one rank or from any.
 struct Match {

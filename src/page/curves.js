@@ -149,6 +149,7 @@ const kLoss = {
     const last = lowest && lowest[0][lowest[0].length - 1];
     const sentence = lowest === null ? 'Training loss.' : runs.length > 1 ?
         `${lowest[1].name} ends lowest, at ${number(last.y, 3)}.` :
+        lowest[0].length < 2 ? `Loss on the test data is ${number(last.y, 3)}.` :
         `Loss on the test data goes from ${number(lowest[0][0].y, 3)} to ${number(last.y, 3)}.`;
     return {sentence, config: lineConfig(datasets, at, 'loss'),
             table: metricTable(runs, names, 'Loss at every evaluation')};

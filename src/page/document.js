@@ -67,7 +67,8 @@ function readRun(source, id) {
     decisions: objects(given.decisions),
     decisionsLeftOut: numberOr(given.decisions_left_out, 0),
     binWidth: numberOr(bins.width, 0),
-    behind: behind && {what: text(behind.what), counts: numbers(behind.counts)},
+    behind: behind && {what: text(behind.what), counts: numbers(behind.counts),
+        farthest: known(behind.farthest) ? behind.farthest : 0},
   };
   for (const name of ['seed', 'workers', 'servers', 'batch', 'seconds', 'samples', 'limit',
                       'eta_seconds', 'samples_per_second', 'ideal_samples_per_second',

@@ -22,7 +22,11 @@ class Feed {
     this.source = new EventSource(this.address);
     this.source.onopen = () => this.say(this.hasShown ? '' : 'Waiting for the run.', false);
     this.source.onmessage = (event) => {
-      this.newest = event.data;
+      this.newest = JSON.parse(event.data);
+      // Also of a page that nobody looks at: behind the last document there is no more server to ask.
+      if (this.newest.state !== 'running') {
+        this.source.close();
+      }
       this.wake();
     };
     this.source.onerror = () => {
@@ -45,7 +49,7 @@ class Feed {
   draw() {
     this.drawing = 0;
     const began = performance.now();
-    const run = JSON.parse(this.newest);
+    const run = this.newest;
     this.newest = null;
     this.show(run);
     if (!this.hasShown) {
@@ -54,7 +58,6 @@ class Feed {
     }
     this.lasted = performance.now() - began;
     if (run.state !== 'running') {
-      this.source.close();
       this.say('The run has ended. This page is what it was at the end.', false);
     }
   }

@@ -101,19 +101,21 @@ const kBehind = {
       return {absent: run.state === 'failed' ? '' :
           'All workers take every step together: none is ever behind.'};
     }
-    const {what, counts} = run.behind;
+    const {what, counts, farthest} = run.behind;
     const all = counts.reduce((sum, count) => sum + count, 0);
     if (!(all > 0)) {
       return {absent: ''};
     }
     const most = counts.reduce((last, count, i) => count > 0 ? i : last, 0);
-    const labels = counts.slice(0, most + 1).map((_, i) => String(i));
+    // The last of many counts what is beyond it, too.
+    const labels = counts.slice(0, most + 1).map((_, i) =>
+        i === counts.length - 1 && farthest > i ? `${i}+` : String(i));
     return {
       sentence: `${what[0] ? what[0].toUpperCase() + what.slice(1) : 'Steps behind'}: ` +
-          `0 in ${percent(counts[0] / all)} of ${number(all)} cases, never more than ${most}.`,
+          `0 in ${percent(counts[0] / all)} of ${number(all)} cases, never more than ${number(Math.max(most, farthest))}.`,
       config: barConfig(labels, [{label: 'times', data: counts.slice(0, most + 1),
           backgroundColor: colours.series[0]}], 'behind', 'times', {
-        name: (i) => `${i} behind`,
+        name: (i) => `${labels[i] ?? i} behind`,
         label: (item) => `${number(item.parsed.y)} times, ${percent(item.parsed.y / all)}`}),
       table: () => ({
         caption: `${what || 'Behind'}: how often`,

@@ -164,7 +164,9 @@ Json document_of(const RunRecord& record, const Moment& moment) {
   }
   const auto& behind = record.behind();
   document["behind"] =
-      behind ? Json{{"what", behind->what}, {"counts", behind->counts}} : Json(nullptr);
+      behind
+          ? Json{{"what", behind->what}, {"counts", behind->counts}, {"farthest", behind->farthest}}
+          : Json(nullptr);
   document["decisions"] = decisions_of(record);
   document["decisions_left_out"] = record.decisions().left_out();
   document["method"] = record.method().empty() ? Json(nullptr) : figures_to_json(record.method());

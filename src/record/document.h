@@ -1,4 +1,4 @@
-// The document of a run, record.json: what the report and the live page draw. docs/run-directory.md
+// The document of a run, record.json: what the report and the live page draw. docs/record.md
 // says what is in it.
 #pragma once
 

@@ -7,9 +7,12 @@ namespace motley {
 namespace {
 
 template <class Entry>
-void add_to(std::vector<Entry>& entries, Entry entry, std::size_t most) {
-  if (entries.size() < most) {
-    entries.push_back(std::move(entry));
+void add_to(std::vector<Entry>& entries, Entry entry, std::size_t most, std::mutex& mutex) {
+  if (most > 0) {
+    std::lock_guard lock(mutex);
+    if (entries.size() < most) {
+      entries.push_back(std::move(entry));
+    }
   }
 }
 
@@ -21,25 +24,19 @@ std::string_view name_of(Doing doing) {
   return kNames[static_cast<std::size_t>(doing)];
 }
 
-void Journal::add(const Span& span) {
-  std::lock_guard lock(mutex_);
-  add_to(entries_.spans, span, most_);
-}
+void Journal::add(const Span& span) { add_to(entries_.spans, span, most_, mutex_); }
 
-void Journal::add(const Exchange& exchange) {
-  std::lock_guard lock(mutex_);
-  add_to(entries_.exchanges, exchange, most_);
-}
+void Journal::add(const Exchange& exchange) { add_to(entries_.exchanges, exchange, most_, mutex_); }
 
 void Journal::add(DecisionRecord decision) {
-  std::lock_guard lock(mutex_);
-  add_to(entries_.decisions, std::move(decision), most_);
+  add_to(entries_.decisions, std::move(decision), most_, mutex_);
 }
 
-void Journal::set_behind(std::string_view what, std::span<const std::int64_t> counts) {
+void Journal::set_behind(std::string_view what, std::span<const std::int64_t> counts,
+                         std::int64_t farthest) {
   if (most_ > 0) {
     std::lock_guard lock(mutex_);
-    entries_.behind = Behind{std::string(what), {counts.begin(), counts.end()}};
+    entries_.behind = Behind{std::string(what), {counts.begin(), counts.end()}, farthest};
   }
 }
 

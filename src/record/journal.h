@@ -42,6 +42,7 @@ struct Exchange {
   Seconds received = 0;
   Rank from = kAnyRank;
   std::int64_t bytes = 0;
+  Seconds waited = 0;  // for it; none: it was there before it was wanted
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
@@ -56,10 +57,12 @@ struct DecisionRecord {
   friend bool operator==(const DecisionRecord&, const DecisionRecord&) = default;
 };
 
-// How often a worker was so many iterations behind: counts[i] times i.
+// How often a worker was so many iterations behind: counts[i] times i. The last entry is of all
+// that were as far or farther, up to `farthest`.
 struct Behind {
   std::string what;  // behind whom, and when
   std::vector<std::int64_t> counts;
+  std::int64_t farthest = 0;
 };
 
 struct JournalEntries {
@@ -89,7 +92,8 @@ class Journal {
   void add(const Span& span);
   void add(const Exchange& exchange);
   void add(DecisionRecord decision);
-  void set_behind(std::string_view what, std::span<const std::int64_t> counts);
+  void set_behind(std::string_view what, std::span<const std::int64_t> counts,
+                  std::int64_t farthest);
 
   // All entries since the last time; what was in `entries` is gone, its room is used again.
   void take(JournalEntries& entries);

@@ -55,7 +55,7 @@ void add_run(Exposition& out, const RunFigures& run) {
   out.sample(run.samples);
   out.gauge("motley_samples_limit", "Samples of the whole run.");
   out.sample(run.limit);
-  out.gauge("motley_samples_per_second", "Samples per second of all workers, of late.");
+  out.gauge("motley_samples_per_second", "Samples per second of all workers, over the run so far.");
   out.sample(run.samples_per_second);
   out.counter("motley_sent_bytes_total", "Bytes that all workers have sent.");
   out.sample(run.bytes_sent);

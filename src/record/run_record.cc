@@ -11,6 +11,7 @@ constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // of all workers toge
 constexpr std::size_t kMostDecisions = 2'000;
 constexpr std::size_t kMostEvaluations = 10'000;
 constexpr std::size_t kRecently = 8;  // an eighth of the run
+constexpr double kEnoughSteps = 3;
 
 std::size_t bins_for(int workers) {
   const auto among = static_cast<std::size_t>(std::max(workers, 1));
@@ -55,7 +56,10 @@ void RunRecord::add(Rank rank, const WorkerNews& news) {
                    .bytes_sent = news.bytes_sent,
                    .entries = {}};
   std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });
-  std::ranges::for_each(entries.exchanges, [&](const Exchange& e) { worker.exchanges.add(e); });
+  for (const Exchange& exchange : entries.exchanges) {
+    worker.exchanges.add(exchange);
+    add_transit(rank, exchange);
+  }
 }
 
 void RunRecord::add_span(Rank rank, const Span& span) {
@@ -85,6 +89,16 @@ void RunRecord::add_span(Rank rank, const Span& span) {
   }
 }
 
+void RunRecord::add_transit(Rank to, const Exchange& exchange) {
+  for (const Rank rank : {exchange.from, to}) {
+    if (exchange.waited > 0 && rank >= 0 && rank < facts_.workers) {
+      timeline_.add(row_of(rank, kTransit), exchange.received,
+                    std::max(0.0, exchange.received - exchange.sent));
+      timeline_.add(row_of(rank, kBytes), exchange.received, static_cast<double>(exchange.bytes));
+    }
+  }
+}
+
 void RunRecord::count_share(Rank rank, const Span& span) {
   timeline_.add(row_of(rank, kShareSteps), span.begin, 1);
   timeline_.add(row_of(rank, kShareSamples), span.begin, static_cast<double>(span.samples));
@@ -98,7 +112,6 @@ void RunRecord::progress(Seconds seconds, std::int64_t samples, std::optional<do
   train_loss_ = loss ? loss : train_loss_;
 }
 
-// The run lasts until its last worker is done: until then the others wait.
 void RunRecord::finish(const Summary& summary) {
   state_ = summary.stopped ? RunState::kStopped : RunState::kComplete;
   why_ = summary.stopped.value_or("");
@@ -106,11 +119,9 @@ void RunRecord::finish(const Summary& summary) {
   samples_ = summary.samples;
   metrics_ = summary.metrics;
   method_ = summary.method;
+  wait_for_the_end();
   for (const WorkerSummary& result : summary.workers) {
     const auto index = static_cast<std::size_t>(result.rank);
-    if (const Seconds ended = written_[index]; ended < seconds_) {
-      add_span(result.rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
-    }
     if (const auto& last = workers_[index].last_step;
         last && last->samples >= static_cast<std::int64_t>(result.share)) {
       count_share(result.rank, *last);
@@ -126,9 +137,30 @@ void RunRecord::finish(const Summary& summary) {
   }
 }
 
+// What was heard last of each worker is not of one moment: the sums of its spans are.
 void RunRecord::fail(std::string why) {
   state_ = RunState::kFailed;
   why_ = std::move(why);
+  for (const Seconds written : written_) {
+    seconds_ = std::max(seconds_, written);
+  }
+  wait_for_the_end();
+  for (const WorkerPace& pace : paces()) {
+    WorkerNews& latest = workers_[static_cast<std::size_t>(pace.rank)].latest;
+    latest.compute = pace.compute;
+    latest.communicate = pace.communicate;
+    latest.wait = pace.wait;
+  }
+}
+
+// The run lasts until its last worker is done: until then the others wait.
+void RunRecord::wait_for_the_end() {
+  for (Rank rank = 0; rank < facts_.workers; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (const Seconds ended = written_[index]; ended < seconds_) {
+      add_span(rank, Span{ended, seconds_, workers_[index].latest.steps, 0, Doing::kWait});
+    }
+  }
 }
 
 double RunRecord::samples_per_second() const {
@@ -148,7 +180,14 @@ std::span<const double> RunRecord::row(Rank worker, Row row) const {
 }
 
 std::vector<WorkerPace> RunRecord::recent() const {
-  return paces_since(bins() < 2 * kRecently ? 0 : bins() - bins() / kRecently);
+  for (std::size_t part = kRecently; part > 1; part /= 2) {
+    auto paces = paces_since(bins() - bins() / part);
+    const auto least = std::ranges::min_element(paces, {}, &WorkerPace::steps);
+    if (least != paces.end() && least->steps >= kEnoughSteps) {
+      return paces;
+    }
+  }
+  return paces();
 }
 
 std::vector<WorkerPace> RunRecord::paces() const { return paces_since(0); }
@@ -160,8 +199,8 @@ std::vector<WorkerPace> RunRecord::paces_since(std::size_t bin) const {
       const auto amounts = row(rank, which).subspan(bin);
       return std::accumulate(amounts.begin(), amounts.end(), 0.0);
     };
-    paces.push_back(
-        {rank, sum(kSteps), sum(kSamples), sum(kCompute), sum(kCommunicate), sum(kWait)});
+    paces.push_back({rank, sum(kSteps), sum(kSamples), sum(kCompute), sum(kCommunicate), sum(kWait),
+                     sum(kTransit), sum(kBytes)});
   }
   return paces;
 }

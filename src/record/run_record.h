@@ -102,6 +102,8 @@ class RunRecord {
     kWait,
     kSamples,
     kSteps,
+    kTransit,       // of what somebody waited for, from or to it: seconds under way,
+    kBytes,         // and how much it was
     kShareSteps,    // steps that shares are seen in, and
     kShareSamples,  // what they had: all but a run's last one, which is what was left
     kRows
@@ -110,14 +112,17 @@ class RunRecord {
   std::size_t bins() const { return timeline_.used(); }
   std::span<const double> row(Rank worker, Row row) const;
 
-  // What every worker did of late: in the last eighth of the run, once there is so much of it.
+  // What every worker did of late: in the last eighth of the run, or in as much more of it as it
+  // takes for some steps of each.
   std::vector<WorkerPace> recent() const;
   // And in all of it.
   std::vector<WorkerPace> paces() const;
 
  private:
   void add_span(Rank rank, const Span& span);
+  void add_transit(Rank to, const Exchange& exchange);
   void count_share(Rank rank, const Span& span);
+  void wait_for_the_end();
   std::size_t row_of(Rank worker, Row row) const {
     return static_cast<std::size_t>(worker) * kRows + row;
   }

@@ -71,7 +71,7 @@ RunRecord record_of_two() {
   }
   WorkerNews decided;
   decided.entries.decisions = {{3, "jump", "iteration 1 -> 3", "far \"behind\""}};
-  decided.entries.behind = Behind{"whom", {5, 1}};
+  decided.entries.behind = Behind{"whom", {5, 1}, 9};
   decided.entries.spans = {{4, 4.5, 2, 0, Doing::kEvaluate}};
   record.add(kCoordinator, decided);
   record.progress(8, 35, 0.25);
@@ -118,6 +118,7 @@ TEST(RunRecord, TheDocumentOfARunThatIsOver) {
   EXPECT_EQ(document["bytes_sent"], 15);
   EXPECT_EQ(document["method"]["jumps"], 3);
   EXPECT_EQ(document["behind"]["counts"], Json::parse("[5, 1]"));
+  EXPECT_EQ(document["behind"]["farthest"], 9);
   EXPECT_EQ(document["decisions"][0]["who"], "coordinator");
   EXPECT_EQ(document["decisions"][0]["reason"], "far \"behind\"");
   const Json& worker = document["per_worker"][0];
@@ -134,6 +135,10 @@ TEST(RunRecord, TheDocumentOfARunThatIsOver) {
 TEST(RunRecord, ARunThatFailedSaysWhy) {
   RunRecord record = record_of_two();
   record.fail("worker 1 (pid 3) was killed");
+  for (const RunRecord::Worker& worker : record.workers()) {
+    const WorkerNews& latest = worker.latest;
+    EXPECT_NEAR(latest.compute + latest.communicate + latest.wait, record.seconds(), 1e-9);
+  }
   const Json document = document_of(record);
   EXPECT_EQ(document["state"], "failed");
   EXPECT_EQ(document["why"], "worker 1 (pid 3) was killed");

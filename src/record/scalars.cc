@@ -69,7 +69,11 @@ Scalars scalars_of(const RunFigures& now, const RunFigures& before) {
   if (now.train_loss) {
     scalars.emplace_back("train/loss", *now.train_loss);
   }
-  scalars.emplace_back("throughput/samples_per_second", now.samples_per_second);
+  if (now.seconds > before.seconds) {
+    scalars.emplace_back(
+        "throughput/samples_per_second",
+        static_cast<double>(now.samples - before.samples) / (now.seconds - before.seconds));
+  }
   if (const auto all = parts_of_all(now, before); !all.empty()) {
     const bool apart = now.workers.size() <= kMostWorkersApart;
     add_parts(scalars, "compute", &Parts::compute, apart, all);

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kWorthNaming = 0.05;    // part of its time that somebody waits
 constexpr double kClearlyLonger = 1.15;  // than the median
+constexpr double kWorthALook = 0.2;      // part of their time that all spend on exchanges
+constexpr double kSlowLink = 3;          // times as long on their way
 
 double wait_of(const WorkerPace& worker) {
   return worker.seconds() > 0 ? worker.wait / worker.seconds() : 0;
@@ -26,25 +28,62 @@ double median(std::span<const WorkerPace> workers, Measure measure) {
 
 double per(double amount, double count) { return count > 0 ? amount / count : 0; }
 
-// What it does longer than most.
-std::string reason_for(const WorkerPace& worker, std::span<const WorkerPace> workers) {
-  const auto times_median = [&](auto measure) {
-    return per(measure(worker), median(workers, measure));
+// What a worker takes: for a sample and for a step while computing, and to move a step's bytes.
+struct Costs {
+  double sample = 0;
+  double step = 0;
+  double bytes = 0;
+};
+
+Costs costs_of(const WorkerPace& worker) {
+  return {per(worker.compute, worker.samples), per(worker.compute, worker.steps),
+          per(worker.communicate, worker.steps)};
+}
+
+Costs median_costs(std::span<const WorkerPace> workers) {
+  const auto median_of = [&](double Costs::*cost) {
+    return median(workers, [&](const WorkerPace& worker) { return costs_of(worker).*cost; });
   };
-  const double sample = times_median([](const WorkerPace& w) { return per(w.compute, w.samples); });
-  const double step = times_median([](const WorkerPace& w) { return per(w.compute, w.steps); });
-  const double bytes =
-      times_median([](const WorkerPace& w) { return per(w.communicate, w.steps); });
+  return {median_of(&Costs::sample), median_of(&Costs::step), median_of(&Costs::bytes)};
+}
+
+// What it takes longer for than somebody else; empty: for nothing.
+std::string difference(const WorkerPace& worker, const Costs& other, const std::string& who) {
+  const Costs own = costs_of(worker);
+  const double sample = per(own.sample, other.sample);
+  const double step = per(own.step, other.step);
+  const double bytes = per(own.bytes, other.bytes);
   if (step > kClearlyLonger && sample > kClearlyLonger) {
-    return fmt::format("takes {:.1f}x as long for a sample as the median worker", sample);
+    return fmt::format("takes {:.1f}x as long for a sample as {}", sample, who);
   }
   if (step > kClearlyLonger) {
-    return fmt::format("takes {:.1f}x as long for a step, with a larger share", step);
+    return fmt::format("takes {:.1f}x as long for a step as {}, with a larger share", step, who);
   }
-  if (bytes > kClearlyLonger && worker.communicate > worker.compute * (kClearlyLonger - 1)) {
-    return fmt::format("takes {:.1f}x as long to move bytes as the median worker", bytes);
+  if (bytes > kClearlyLonger && own.bytes > own.step * (kClearlyLonger - 1)) {
+    return fmt::format("takes {:.1f}x as long to move bytes as {}", bytes, who);
   }
-  return "takes a little longer than the others";
+  return "";
+}
+
+double per_byte(const WorkerPace& worker) { return per(worker.transit, worker.bytes); }
+
+// Who has the slow link, where exchanges take much of everybody's time.
+std::optional<Straggler> slowest_link(std::span<const WorkerPace> workers) {
+  Seconds all = 0;
+  Seconds exchanging = 0;
+  for (const WorkerPace& worker : workers) {
+    all += worker.seconds();
+    exchanging += worker.communicate + worker.wait;
+  }
+  const auto [quick, slow] = std::ranges::minmax_element(workers, {}, per_byte);
+  const double times = per(per_byte(*slow), per_byte(*quick));
+  if (exchanging < kWorthALook * all || times < kSlowLink ||
+      slow->transit < kWorthNaming * slow->seconds()) {
+    return std::nullopt;
+  }
+  return Straggler{slow->rank,
+                   fmt::format("has a slow link: bytes take {:.1f}x as long as with worker {}",
+                               times, quick->rank)};
 }
 
 }  // namespace
@@ -58,9 +97,17 @@ std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers) {
   }
   const auto [least, most] = std::ranges::minmax_element(known, {}, wait_of);
   if (wait_of(*most) - wait_of(*least) < kWorthNaming) {
-    return std::nullopt;
+    return slowest_link(known);
   }
-  return Straggler{least->rank, reason_for(*least, known)};
+  std::string reason = difference(*least, median_costs(known), "the median worker");
+  if (reason.empty()) {  // most are as slow
+    reason = difference(*least, costs_of(*most), fmt::format("worker {}, which waits", most->rank));
+  }
+  if (!reason.empty()) {
+    return Straggler{least->rank, std::move(reason)};
+  }
+  const auto link = slowest_link(known);
+  return link ? *link : Straggler{least->rank, "takes a little longer than the others"};
 }
 
 }  // namespace motley

@@ -41,7 +41,8 @@ TEST(Straggler, OrHasTheLargerShare) {
   const auto straggler = find_straggler(in_lock_step({{}, {.share = 128}, {}, {}}));
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 1);
-  EXPECT_EQ(straggler->reason, "takes 2.0x as long for a step, with a larger share");
+  EXPECT_EQ(straggler->reason,
+            "takes 2.0x as long for a step as the median worker, with a larger share");
 }
 
 TEST(Straggler, OrTheSlowerLink) {
@@ -49,6 +50,33 @@ TEST(Straggler, OrTheSlowerLink) {
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 2);
   EXPECT_EQ(straggler->reason, "takes 50.0x as long to move bytes as the median worker");
+}
+
+TEST(Straggler, IsNamedBesideWhoWaitsWhereMostAreAsSlow) {
+  const Machine slow{.per_sample = 4e-3};
+  const auto straggler = find_straggler(in_lock_step({{}, slow, slow, slow}));
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 1);
+  EXPECT_EQ(straggler->reason, "takes 4.0x as long for a sample as worker 0, which waits");
+}
+
+// A ring over one slow link: it holds up all alike.
+TEST(Straggler, IsWhoseBytesAreLongOnTheirWay) {
+  std::vector<WorkerPace> workers;
+  for (const Rank rank : {0, 1, 2, 3}) {
+    workers.push_back({rank, 10, 100, 1, 3, 1, rank == 2 ? 2.5 : 0.1, 1e6});
+  }
+  const auto straggler = find_straggler(workers);
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 2);
+  EXPECT_EQ(straggler->reason, "has a slow link: bytes take 25.0x as long as with worker 0");
+  workers[2].transit = 0.01;  // quick, and next to no time at all
+  EXPECT_FALSE(find_straggler(workers));
+  for (WorkerPace& worker : workers) {
+    worker.transit = worker.rank == 2 ? 2.5 : 0.1;
+    worker.compute = 100;  // exchanges are not what takes the time
+  }
+  EXPECT_FALSE(find_straggler(workers));
 }
 
 TEST(Straggler, IsNobodyWhereNobodyWaits) {

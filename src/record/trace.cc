@@ -4,6 +4,7 @@
 
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 namespace motley {
@@ -111,7 +112,8 @@ class TraceWriter {
     }
     const double sent = microseconds(exchange.sent);
     const double received = microseconds(exchange.received);
-    if (exchange.from >= record_.facts().workers) {
+    if (exchange.from >= record_.facts().workers &&
+        answers_.emplace(exchange.from, exchange.sent).second) {
       event(R"("ph":"X","name":"answer","cat":"exchange","pid":{},"tid":0,"ts":{:.3f},"dur":1)",
             process_of(exchange.from), sent);
     }
@@ -135,6 +137,7 @@ class TraceWriter {
   const RunRecord& record_;
   std::vector<Gap> gaps_;  // by worker
   std::string text_;
+  std::set<std::pair<Rank, Seconds>> answers_;  // of servers, which may answer many at once
   bool is_first_ = true;
   std::int64_t arrows_ = 0;
 };

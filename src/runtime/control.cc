@@ -20,9 +20,9 @@ struct Writing {
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(const std::vector<T>& numbers) { bytes.put_numbers(std::span(numbers)); }
-  // The number of entries of a list; its entries follow.
+  // The number of entries of a list; its entries follow, each of so many bytes at least.
   template <class T>
-  void count(const std::vector<T>& list) {
+  void count(const std::vector<T>& list, std::size_t /*least*/ = 1) {
     bytes.put(static_cast<std::uint64_t>(list.size()));
   }
 };
@@ -39,8 +39,8 @@ struct Reading {
   requires std::is_arithmetic_v<T>
   void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
   template <class T>
-  void count(std::vector<T>& list) {
-    list.resize(bytes.get_count(1));
+  void count(std::vector<T>& list, std::size_t least = 1) {
+    list.resize(bytes.get_count(least));
   }
 };
 
@@ -67,7 +67,7 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
 // A worker's journal. How far others are behind is the coordinator's.
 void fields(auto&& each, auto& entries) requires requires { entries.spans; }
 {
-  each.count(entries.spans);
+  each.count(entries.spans, 33);
   for (auto& span : entries.spans) {
     each(span.begin);
     each(span.end);
@@ -75,14 +75,15 @@ void fields(auto&& each, auto& entries) requires requires { entries.spans; }
     each(span.samples);
     each(span.doing);
   }
-  each.count(entries.exchanges);
+  each.count(entries.exchanges, 36);
   for (auto& exchange : entries.exchanges) {
     each(exchange.sent);
     each(exchange.received);
     each(exchange.from);
     each(exchange.bytes);
+    each(exchange.waited);
   }
-  each.count(entries.decisions);
+  each.count(entries.decisions, 20);
   for (auto& decision : entries.decisions) {
     each(decision.at);
     each(decision.kind);
@@ -160,17 +161,35 @@ void fields(auto&& each, auto& info) requires requires { info.reason; }
 // Whether the numbers can be what they are said to be. Of most kinds of information any may.
 bool is_sound(const auto&) { return true; }
 
-bool is_sound(Seconds moment) { return moment >= 0 && moment < 1e9; }
+bool is_moment(Seconds moment) { return moment >= 0 && moment < 1e9; }
+bool is_count(std::int64_t count) { return count >= 0 && count < (std::int64_t{1} << 50); }
 
-bool is_sound(const Span& span) {
-  return is_sound(span.begin) && is_sound(span.end) && span.begin <= span.end &&
-         span.samples >= 0 && span.doing < Doing::kEvaluate;
+bool is_span(const Span& span) {
+  return is_moment(span.begin) && is_moment(span.end) && span.begin <= span.end &&
+         is_count(span.step) && is_count(span.samples) && span.doing < Doing::kEvaluate;
 }
 
+bool is_exchange(const Exchange& exchange) {
+  return is_moment(exchange.sent) && is_moment(exchange.received) && is_moment(exchange.waited) &&
+         exchange.from >= 0 && is_count(exchange.bytes);
+}
+
+bool is_decision(const DecisionRecord& decision) { return is_moment(decision.at); }
+
 bool is_sound(const ProgressInfo& info) {
-  return info.activity.doing < Doing::kEvaluate &&
-         std::ranges::all_of(info.news.entries.spans,
-                             [](const Span& span) { return is_sound(span); });
+  const WorkerNews& news = info.news;
+  const auto counts = {info.progress.samples,
+                       info.loss.samples,
+                       news.samples,
+                       news.steps,
+                       static_cast<std::int64_t>(news.share),
+                       news.bytes_sent};
+  const auto moments = {info.seconds, news.compute, news.communicate, news.wait};
+  return info.activity.doing < Doing::kEvaluate && std::ranges::all_of(counts, is_count) &&
+         std::ranges::all_of(moments, is_moment) &&
+         std::ranges::all_of(news.entries.spans, is_span) &&
+         std::ranges::all_of(news.entries.exchanges, is_exchange) &&
+         std::ranges::all_of(news.entries.decisions, is_decision);
 }
 
 template <class Info>

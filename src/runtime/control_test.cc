@@ -100,6 +100,24 @@ TEST(Control, SpansThatCannotBeAreRefused) {
   }
 }
 
+TEST(Control, WhatElseCannotBeIsRefused) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto refused = [](auto change) {
+    ProgressInfo info = progress();
+    change(info);
+    return !decode<ProgressInfo>(encode(info));
+  };
+  EXPECT_FALSE(refused([](ProgressInfo&) {}));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.seconds = infinite; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.progress.samples = INT64_MAX; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.steps = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.wait = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.entries.exchanges[0].from = -3; }));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.exchanges[0].sent = infinite; }));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.decisions[0].at = infinite; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.activity.doing = static_cast<Doing>(9); }));
+}
+
 Payload mutated(const Payload& payload, Random& random) {
   std::vector<std::byte> bytes(payload.bytes().begin(), payload.bytes().end());
   switch (random.below(3)) {

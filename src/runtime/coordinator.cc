@@ -316,7 +316,7 @@ class Coordinator {
 
   void look_at_monitor() {
     if (monitor_.abandon_requested()) {
-      throw RunFailed("interrupted; nothing was saved");
+      throw RunFailed("interrupted; the model was not saved");
     }
     if (stopped_ || leaving_) {
       return;

@@ -6,7 +6,7 @@
 namespace motley {
 namespace {
 
-// Judgement must not take the processor from workers on the same machine.
+// Evaluation must not take the processor from workers on the same machine.
 constexpr int kNice = 10;
 
 }  // namespace

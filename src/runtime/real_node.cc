@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "fabric/frame.h"
 
 namespace motley {
 namespace {
@@ -137,6 +138,7 @@ void RealNode::spawn(std::string name, std::function<void(Node&)> body) {
 }
 
 void RealNode::on_message(Message message) {
+  message.sent = whole_moment(message.sent, now());
   std::lock_guard lock(driver_.mutex());
   mailbox_.put(std::move(message));
   driver_.wake();

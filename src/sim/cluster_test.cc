@@ -148,14 +148,14 @@ TEST(SimCluster, ADeadlineEndsAReceiveOnTime) {
     EXPECT_FALSE(node.receive_until({kChannel}, 1));
     EXPECT_EQ(node.now(), 2);
     EXPECT_TRUE(node.receive_until({kChannel}, 9));
-    EXPECT_DOUBLE_EQ(node.now(), 5.5 + 0.064);
+    EXPECT_DOUBLE_EQ(node.now(), 5.5 + 0.056);
   });
   cluster.start(1, [](Node& node) {
     node.sleep(5);
     node.send(0, kChannel, {});
   });
   cluster.run();
-  EXPECT_DOUBLE_EQ(cluster.now(), 5.564) << "the deadline at 9 s was for nobody";
+  EXPECT_DOUBLE_EQ(cluster.now(), 5.556) << "the deadline at 9 s was for nobody";
 }
 
 TEST(SimCluster, ActivitiesOfARankGetWhatTheyWaitFor) {

@@ -51,7 +51,7 @@ void Depot::on_request(Rank rank, Worker& worker, const SupplyRequest& request) 
   expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
   gaps_.begins(rank, request.iteration, request.at);
   context_.journal.set_behind("iterations behind the fastest worker, when a step began",
-                              gaps_.behind());
+                              gaps_.behind(), gaps_.farthest_behind());
   worker.iteration = request.iteration;
   const std::int64_t before = std::exchange(worker.samples, request.samples);
   dealer_.computed(before);

@@ -81,7 +81,8 @@ void GapMeter::count_behind(Rank worker) {
   const std::size_t lane = static_cast<std::size_t>(worker) / places_;
   const std::size_t place = static_cast<std::size_t>(worker) % places_;
   const std::int64_t iteration = iteration_[lane * 2 * room_ + place];
-  const auto behind = static_cast<std::size_t>(std::min(newest_ - iteration, kFarthest));
+  farthest_ = std::max(farthest_, newest_ - iteration);
+  const auto behind = static_cast<std::size_t>(std::min(newest_ - iteration, kMostApart));
   behind_.resize(std::max(behind_.size(), behind + 1));
   ++behind_[behind];
 }

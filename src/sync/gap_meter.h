@@ -42,10 +42,11 @@ class GapMeter {
   // How often a worker that began an iteration was so many behind the one farthest ahead. What is
   // beyond the last entry counts there.
   const std::vector<std::int64_t>& behind() const { return behind_; }
+  std::int64_t farthest_behind() const { return farthest_; }
 
  private:
   static constexpr Seconds kEver = 1e18;
-  static constexpr std::int64_t kFarthest = 63;
+  static constexpr std::int64_t kMostApart = 63;  // in the counts
 
   struct Event {
     Seconds at;
@@ -84,6 +85,7 @@ class GapMeter {
   std::vector<std::int64_t> by_distance_;
   std::int64_t newest_ = 0;  // iteration of anybody
   std::vector<std::int64_t> behind_;
+  std::int64_t farthest_ = 0;
 };
 
 }  // namespace motley

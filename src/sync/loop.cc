@@ -49,7 +49,8 @@ class SpanWriter {
 WorkerResult train(Node& bare_node, const Part& part) {
   Journal unread(0);
   Journal& journal = part.journal ? *part.journal : unread;
-  Witness node(bare_node, journal);
+  Witness witness(bare_node, journal);
+  Node& node = part.journal ? static_cast<Node&>(witness) : bare_node;
   SpanWriter spans(journal);
 
   const Job& job = part.job;
@@ -80,7 +81,7 @@ WorkerResult train(Node& bare_node, const Part& part) {
       progress.loss_samples = 0;
     }
     allocator.after_step(work->count, computed, progress.samples);
-    node.write_down();
+    witness.write_down();
     result.samples += static_cast<std::int64_t>(work->count);
     result.steps += 1;
     result.step_samples = work->count;

@@ -19,11 +19,9 @@ std::optional<Message> Witness::receive_until(Match match, Seconds deadline) {
 
 void Witness::note(const Message& message, Seconds asked) {
   const Seconds received = now();
-  const Heard heard{
-      {message.sent, received, message.from, static_cast<std::int64_t>(message.payload.size())},
-      received - asked};
-  const auto known = std::ranges::find(heard_, message.from,
-                                       [](const Heard& entry) { return entry.exchange.from; });
+  const Exchange heard{message.sent, received, message.from,
+                       static_cast<std::int64_t>(message.payload.size()), received - asked};
+  const auto known = std::ranges::find(heard_, message.from, &Exchange::from);
   if (known == heard_.end() && heard_.size() < kMostPeers) {
     heard_.push_back(heard);
   } else if (known != heard_.end() && heard.waited > known->waited) {
@@ -32,8 +30,8 @@ void Witness::note(const Message& message, Seconds asked) {
 }
 
 void Witness::write_down() {
-  for (const Heard& heard : heard_) {
-    journal_.add(heard.exchange);
+  for (const Exchange& heard : heard_) {
+    journal_.add(heard);
   }
   heard_.clear();
 }

@@ -25,15 +25,10 @@ class Witness final : public ForwardingNode {
  private:
   static constexpr std::size_t kMostPeers = 64;  // in a step; more are left out
 
-  struct Heard {
-    Exchange exchange;
-    Seconds waited = 0;
-  };
-
   void note(const Message& message, Seconds asked);
 
   Journal& journal_;
-  std::vector<Heard> heard_;  // in this step, one of each peer
+  std::vector<Exchange> heard_;  // in this step, one of each peer
 };
 
 }  // namespace motley

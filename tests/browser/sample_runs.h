@@ -190,7 +190,8 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
       {"per_worker", workers},
       {"behind", run.behind
                      ? Json{{"what", "iterations behind the fastest worker, when a step began"},
-                            {"counts", {900, 240, 61, 12, 0, 3}}}
+                            {"counts", {900, 240, 61, 12, 0, 3}},
+                            {"farthest", 17}}
                      : Json()},
       {"decisions", sample::decisions(run, seconds)},
       {"decisions_left_out", 0},

@@ -93,7 +93,8 @@ class Service {
          group.last ? "all workers" : fmt::format("workers {}", fmt::join(group.members, " ")),
          std::string(group.reason)});
     context_.journal.set_behind("iterations behind the newest member, when a group averaged",
-                                controller_.statistics().staleness_counts);
+                                controller_.statistics().staleness_counts,
+                                controller_.statistics().largest_staleness);
   }
 
   ServiceResult result() const {

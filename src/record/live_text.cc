@@ -1,16 +1,18 @@
-#include "cli/live_text.h"
+#include "record/live_text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 namespace motley {
 namespace {
 
 constexpr std::size_t kMostPlainWorkers = 16;
 constexpr std::size_t kBarWidth = 24;
+constexpr std::string_view kWorkerHead = "  worker  samples/s  share  waits  now";
 
 std::string clock_text(Seconds seconds) {
   const auto whole = static_cast<long>(seconds + 0.5);
@@ -25,7 +27,7 @@ double part_done(const RunRecord& record) {
 
 std::string bar(double part) {
   const auto full = static_cast<std::size_t>(part * static_cast<double>(kBarWidth));
-  return "[" + std::string(full, '#') + std::string(kBarWidth - full, '.') + "]";
+  return fmt::format("[{:#<{}}{:.<{}}]", "", full, "", kBarWidth - full);
 }
 
 std::string speed_text(const WorkerPace& worker) {
@@ -58,19 +60,39 @@ std::string straggler_text(const Straggler& straggler) {
   return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
 }
 
-// The first characters, of UTF-8. A name may have any in it: what would move the cursor is left
-// out.
-std::string cut(const std::string& line, std::size_t columns) {
+// A character of UTF-8: its bytes, and its number as far as the first two bytes tell.
+std::string_view next_character(std::string_view text) {
+  std::size_t size = 1;
+  while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
+    ++size;
+  }
+  return text.substr(0, size);
+}
+
+// What would move the cursor or turn the line round: controls of ASCII and of Latin-1 (C2 80 to
+// C2 9F), and the marks of direction and ends of lines (E2 80 8B to E2 81 AF).
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  return byte(0) < 0x20 || byte(0) == 0x7F ||
+         (character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0) ||
+         (character.size() == 3 && byte(0) == 0xE2 &&
+          ((byte(1) == 0x80 && byte(2) >= 0x8B) || byte(1) == 0x81));
+}
+
+// The beginning of a line that takes so many columns. From E1 84 80 on, where the wide characters
+// of East Asia begin, each counts as two, which some are not.
+std::string cut(std::string_view line, std::size_t columns) {
   std::string text;
-  std::size_t characters = 0;
-  for (const char byte : line) {
-    const auto value = static_cast<unsigned char>(byte);
-    const bool goes_on = (value & 0xC0U) == 0x80U;  // a character that began before
-    characters += goes_on ? 0 : 1;
-    if (characters > columns) {
+  std::size_t used = 0;
+  while (!line.empty()) {
+    const std::string_view character = next_character(line);
+    const std::string_view shown = is_control(character) ? "?" : character;
+    used += shown >= "\xE1\x84\x80" ? 2 : 1;
+    if (used > columns) {
       break;
     }
-    text += value < 0x20 || value == 0x7F ? '?' : byte;
+    text += shown;
+    line.remove_prefix(character.size());
   }
   return text;
 }
@@ -115,7 +137,7 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   const std::size_t shown =
       paces.size() <= space ? paces.size() : space - std::min<std::size_t>(space, 1);
   if (shown > 0) {
-    lines.push_back("  worker  samples/s  share  waits  now");
+    lines.emplace_back(kWorkerHead);
   }
   for (std::size_t i = 0; i < shown; ++i) {
     const Rank rank = paces[i].rank;
@@ -128,6 +150,10 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   }
   if (const auto straggler = find_straggler(paces)) {
     lines.push_back("  " + straggler_text(*straggler));
+  }
+  if (lines.size() + 1 > room.rows) {  // the bar is what counts
+    lines.erase(lines.begin());
+    lines.resize(std::clamp<std::size_t>(room.rows, 2, lines.size() + 1) - 1);
   }
   for (std::string& line : lines) {
     line = cut(line, room.columns);
