@@ -47,6 +47,9 @@ bool ProgressDisplay::is_due() const {
 }
 
 void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
+  if (style_ == Style::kPlain && record.samples() == 0) {
+    return;  // a log wants something to say
+  }
   shown_ = Clock::now();
   std::string text;
   if (style_ == Style::kPlain) {
