@@ -63,7 +63,6 @@ class Simulation {
       result =
           train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
                        [this] { return sim.stop_requested(*this); }, sim.meeting_.get(), &journal});
-      sim.tell_news(*this, result);
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) override {
@@ -155,6 +154,7 @@ class Simulation {
     outcome.stopped = stopped_;
     outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
     for (const auto& worker : workers_) {
+      tell_news(*worker, worker->result);  // of what came behind its last step
       const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker->rank));
       outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));
       outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
