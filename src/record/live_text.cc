@@ -60,7 +60,7 @@ std::string straggler_text(const Straggler& straggler) {
   return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
 }
 
-// A character of UTF-8: its bytes, and its number as far as the first two bytes tell.
+// The bytes of the first character, of UTF-8.
 std::string_view next_character(std::string_view text) {
   std::size_t size = 1;
   while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
