@@ -163,13 +163,11 @@ TEST(TcpFabric, TellsAGoodbyeFromALoss) {
 }
 
 TEST(TcpFabric, SaysWhenAPeerCannotBeReached) {
-  std::uint16_t free_port = 0;
-  {
-    End gone(1);
-    free_port = gone.fabric().endpoint().port;
-  }
+  // Held, so that nobody else can listen there meanwhile, and not listened at.
+  asio::io_context io;
+  tcp::socket held(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   End a(0);
-  a.fabric().set_peer(1, {"127.0.0.1", free_port});
+  a.fabric().set_peer(1, {"127.0.0.1", held.local_endpoint().port()});
   a.fabric().send(1, text(0, "anybody?"));
   EXPECT_NE(a.reason_for_losing(1).find("cannot reach rank 1"), std::string::npos);
   a.fabric().send(1, text(0, "dropped in silence"));
