@@ -38,10 +38,8 @@ class Keeper final : public Observer {
     if (journal_) {
       info_.seconds = seconds;
       info_.progress = progress;
-      JournalEntries entries = std::move(info_.news.entries);
-      info_.news = news_of(so_far, 0);
-      journal_->take(entries);
-      info_.news.entries = std::move(entries);
+      info_.news.figures = figures_of(so_far, 0);
+      journal_->take(info_.news.entries);
       record_.add(rank_, decode<ProgressInfo>(encode(info_))->news);
     }
   }

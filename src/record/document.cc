@@ -80,7 +80,7 @@ Json shares_of(const RunRecord& record, Rank rank) {
 }
 
 Json worker_of(const RunRecord& record, Rank rank, const Moment& moment) {
-  const WorkerNews& latest = record.workers()[static_cast<std::size_t>(rank)].latest;
+  const WorkerFigures& latest = record.workers()[static_cast<std::size_t>(rank)].latest;
   const bool is_over = record.state() != RunState::kRunning || !moment.activity_of;
   const auto speed = latest.compute > 0
                          ? number(static_cast<double>(latest.samples) / latest.compute)

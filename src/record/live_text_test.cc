@@ -21,7 +21,7 @@ RunRecord record_of(int workers) {
   for (Rank rank = 0; rank < workers; ++rank) {
     const Seconds compute = rank == workers - 1 ? 4 : 1;
     WorkerNews news;
-    news.share = 25;
+    news.figures.share = 25;
     news.entries.spans = {{0, compute, 0, 25, Doing::kCompute}};
     if (compute < 4) {
       news.entries.spans.push_back({compute, 4, 0, 0, Doing::kWait});

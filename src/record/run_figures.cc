@@ -21,14 +21,7 @@ RunFigures figures_of(const RunRecord& record) {
   }
   figures.train_loss = record.train_loss();
   for (const RunRecord::Worker& worker : record.workers()) {
-    const WorkerNews& latest = worker.latest;
-    figures.workers.push_back({.compute = latest.compute,
-                               .communicate = latest.communicate,
-                               .wait = latest.wait,
-                               .samples = latest.samples,
-                               .steps = latest.steps,
-                               .share = static_cast<std::int64_t>(latest.share),
-                               .bytes_sent = latest.bytes_sent});
+    figures.workers.push_back(worker.latest);
   }
   return figures;
 }

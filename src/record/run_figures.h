@@ -14,16 +14,6 @@
 
 namespace motley {
 
-struct WorkerFigures {
-  Seconds compute = 0;
-  Seconds communicate = 0;
-  Seconds wait = 0;
-  std::int64_t samples = 0;
-  std::int64_t steps = 0;
-  std::int64_t share = 0;  // samples of a step, now
-  std::int64_t bytes_sent = 0;
-};
-
 struct RunFigures {
   std::string name;  // any text
   std::string mode;  // "train", "simulate"

@@ -47,14 +47,7 @@ void RunRecord::add(Rank rank, const WorkerNews& news) {
     return;
   }
   Worker& worker = workers_[static_cast<std::size_t>(rank)];
-  worker.latest = {.samples = news.samples,
-                   .steps = news.steps,
-                   .share = news.share,
-                   .compute = news.compute,
-                   .communicate = news.communicate,
-                   .wait = news.wait,
-                   .bytes_sent = news.bytes_sent,
-                   .entries = {}};
+  worker.latest = news.figures;
   std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });
   for (const Exchange& exchange : entries.exchanges) {
     worker.exchanges.add(exchange);
@@ -126,14 +119,13 @@ void RunRecord::finish(const Summary& summary) {
         last && last->samples >= static_cast<std::int64_t>(result.share)) {
       count_share(result.rank, *last);
     }
-    workers_[index].latest = {.samples = result.samples,
-                              .steps = result.steps,
-                              .share = result.share,
-                              .compute = result.compute_seconds,
+    workers_[index].latest = {.compute = result.compute_seconds,
                               .communicate = result.communicate_seconds,
                               .wait = result.wait_seconds,
-                              .bytes_sent = result.bytes_sent,
-                              .entries = {}};
+                              .samples = result.samples,
+                              .steps = result.steps,
+                              .share = result.share,
+                              .bytes_sent = result.bytes_sent};
   }
 }
 
@@ -146,7 +138,7 @@ void RunRecord::fail(std::string why) {
   }
   wait_for_the_end();
   for (const WorkerPace& pace : paces()) {
-    WorkerNews& latest = workers_[static_cast<std::size_t>(pace.rank)].latest;
+    WorkerFigures& latest = workers_[static_cast<std::size_t>(pace.rank)].latest;
     latest.compute = pace.compute;
     latest.communicate = pace.communicate;
     latest.wait = pace.wait;

@@ -43,15 +43,20 @@ struct RunFacts {
   std::optional<double> target_accuracy;
 };
 
-// How far a worker is, and what it wrote in its journal since it last told.
-struct WorkerNews {
-  std::int64_t samples = 0;
-  std::int64_t steps = 0;
-  std::size_t share = 0;  // samples of its last step
+// How far a worker is, counted from the beginning of the run.
+struct WorkerFigures {
   Seconds compute = 0;
   Seconds communicate = 0;
   Seconds wait = 0;
+  std::int64_t samples = 0;
+  std::int64_t steps = 0;
+  std::size_t share = 0;  // samples of its last step
   std::int64_t bytes_sent = 0;
+};
+
+// And what it wrote in its journal since it last told.
+struct WorkerNews {
+  WorkerFigures figures;
   JournalEntries entries;
 };
 
@@ -70,7 +75,7 @@ class RunRecord {
 
   struct Worker {
     explicit Worker(std::size_t most) : spans(most), exchanges(most / 4) {}
-    WorkerNews latest;  // without entries
+    WorkerFigures latest;
     Kept<Span> spans;
     Kept<Exchange> exchanges;
     std::optional<Span> last_step;  // which may turn out to be the run's last

@@ -31,9 +31,9 @@ RunFacts facts_of(int workers) {
 WorkerNews step_news(std::int64_t step) {
   const auto begin = static_cast<Seconds>(2 * step);
   WorkerNews news;
-  news.samples = 5 * (step + 1);
-  news.steps = step + 1;
-  news.share = 5;
+  news.figures.samples = 5 * (step + 1);
+  news.figures.steps = step + 1;
+  news.figures.share = 5;
   news.entries.spans = {{begin, begin + 1, step, 5, Doing::kCompute},
                         {begin + 1, begin + 1.75, step, 0, Doing::kWait},
                         {begin + 1.75, begin + 2, step, 0, Doing::kCommunicate}};
@@ -83,7 +83,7 @@ TEST(RunRecord, EverySecondOfEveryWorkerIsAccountedFor) {
   record.finish(summary_of_two());
   for (const WorkerPace& worker : record.paces()) {
     EXPECT_NEAR(worker.seconds(), 8, 1e-9) << worker.rank;
-    const WorkerNews& latest = record.workers()[static_cast<std::size_t>(worker.rank)].latest;
+    const WorkerFigures& latest = record.workers()[static_cast<std::size_t>(worker.rank)].latest;
     EXPECT_NEAR(worker.compute, latest.compute, 1e-9);
     EXPECT_NEAR(worker.wait, latest.wait, 1e-9);
     EXPECT_NEAR(worker.communicate, latest.communicate, 1e-9);
@@ -136,7 +136,7 @@ TEST(RunRecord, ARunThatFailedSaysWhy) {
   RunRecord record = record_of_two();
   record.fail("worker 1 (pid 3) was killed");
   for (const RunRecord::Worker& worker : record.workers()) {
-    const WorkerNews& latest = worker.latest;
+    const WorkerFigures& latest = worker.latest;
     EXPECT_NEAR(latest.compute + latest.communicate + latest.wait, record.seconds(), 1e-9);
   }
   const Json document = document_of(record);

@@ -92,6 +92,17 @@ void fields(auto&& each, auto& entries) requires requires { entries.spans; }
   }
 }
 
+void fields(auto&& each, auto& figures) requires requires { figures.communicate; }
+{
+  each(figures.compute);
+  each(figures.communicate);
+  each(figures.wait);
+  each(figures.samples);
+  each(figures.steps);
+  each(figures.share);
+  each(figures.bytes_sent);
+}
+
 void fields(auto&& each, auto& info) requires requires { info.progress; }
 {
   each(info.seconds);
@@ -100,13 +111,7 @@ void fields(auto&& each, auto& info) requires requires { info.progress; }
   each(info.loss.samples);
   each(info.activity.doing);
   each(info.activity.waits_for);
-  each(info.news.samples);
-  each(info.news.steps);
-  each(info.news.share);
-  each(info.news.compute);
-  each(info.news.communicate);
-  each(info.news.wait);
-  each(info.news.bytes_sent);
+  fields(each, info.news.figures);
   fields(each, info.news.entries);
 }
 
@@ -177,19 +182,18 @@ bool is_exchange(const Exchange& exchange) {
 bool is_decision(const DecisionRecord& decision) { return is_moment(decision.at); }
 
 bool is_sound(const ProgressInfo& info) {
-  const WorkerNews& news = info.news;
+  const auto& [figures, entries] = info.news;
   const auto counts = {info.progress.samples,
                        info.loss.samples,
-                       news.samples,
-                       news.steps,
-                       static_cast<std::int64_t>(news.share),
-                       news.bytes_sent};
-  const auto moments = {info.seconds, news.compute, news.communicate, news.wait};
+                       figures.samples,
+                       figures.steps,
+                       static_cast<std::int64_t>(figures.share),
+                       figures.bytes_sent};
+  const auto moments = {info.seconds, figures.compute, figures.communicate, figures.wait};
   return info.activity.doing < Doing::kEvaluate && std::ranges::all_of(counts, is_count) &&
-         std::ranges::all_of(moments, is_moment) &&
-         std::ranges::all_of(news.entries.spans, is_span) &&
-         std::ranges::all_of(news.entries.exchanges, is_exchange) &&
-         std::ranges::all_of(news.entries.decisions, is_decision);
+         std::ranges::all_of(moments, is_moment) && std::ranges::all_of(entries.spans, is_span) &&
+         std::ranges::all_of(entries.exchanges, is_exchange) &&
+         std::ranges::all_of(entries.decisions, is_decision);
 }
 
 template <class Info>

@@ -69,7 +69,7 @@ ProgressInfo progress() {
   info.progress.samples = 640;
   info.loss = {2.5, 10};
   info.activity = {Doing::kWait, 2};
-  info.news.share = 7;
+  info.news.figures.share = 7;
   info.news.entries.spans = {{0.5, 1, 3, 7, Doing::kCompute}, {1, 1.5, 3, 0, Doing::kWait}};
   info.news.entries.exchanges = {{0.25, 0.5, 1, 4'000}};
   info.news.entries.decisions = {{1, "shares", "1 -> 2", "why"}};
@@ -81,7 +81,7 @@ TEST(Control, AJournalComesBack) {
   ASSERT_TRUE(told);
   EXPECT_EQ(told->activity.waits_for, 2);
   EXPECT_EQ(told->loss.mean(), 0.25);
-  EXPECT_EQ(told->news.share, 7U);
+  EXPECT_EQ(told->news.figures.share, 7U);
   EXPECT_EQ(told->news.entries.spans, progress().news.entries.spans);
   EXPECT_EQ(told->news.entries.exchanges, progress().news.entries.exchanges);
   EXPECT_EQ(told->news.entries.decisions, progress().news.entries.decisions);
@@ -110,8 +110,8 @@ TEST(Control, WhatElseCannotBeIsRefused) {
   EXPECT_FALSE(refused([](ProgressInfo&) {}));
   EXPECT_TRUE(refused([&](ProgressInfo& info) { info.seconds = infinite; }));
   EXPECT_TRUE(refused([](ProgressInfo& info) { info.progress.samples = INT64_MAX; }));
-  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.steps = -1; }));
-  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.wait = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.figures.steps = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.figures.wait = -1; }));
   EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.entries.exchanges[0].from = -3; }));
   EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.exchanges[0].sent = infinite; }));
   EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.decisions[0].at = infinite; }));

@@ -55,16 +55,15 @@ struct RunOutcome {
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };
 
-// How far a worker is. Its journal is still to be added.
-inline WorkerNews news_of(const WorkerResult& result, std::int64_t bytes_sent) {
-  return {.samples = result.samples,
-          .steps = result.steps,
-          .share = result.step_samples,
-          .compute = result.times.compute,
+// How far a worker is.
+inline WorkerFigures figures_of(const WorkerResult& result, std::int64_t bytes_sent) {
+  return {.compute = result.times.compute,
           .communicate = result.times.communicate,
           .wait = result.times.wait,
-          .bytes_sent = bytes_sent,
-          .entries = {}};
+          .samples = result.samples,
+          .steps = result.steps,
+          .share = result.step_samples,
+          .bytes_sent = bytes_sent};
 }
 
 // One worker's line of the summary.

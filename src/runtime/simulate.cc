@@ -112,10 +112,8 @@ class Simulation {
 
   void tell_news(Worker& worker, const WorkerResult& so_far) {
     const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker.rank));
-    JournalEntries entries = std::move(news_.entries);  // whose room is used again
-    news_ = news_of(so_far, bytes);
-    worker.journal.take(entries);
-    news_.entries = std::move(entries);
+    news_.figures = figures_of(so_far, bytes);
+    worker.journal.take(news_.entries);
     monitor_.on_news(worker.rank, news_);
   }
 
@@ -186,7 +184,7 @@ class Simulation {
   LossMeter loss_;  // since the last evaluation
   ServiceResult service_;
   Journal service_journal_;
-  WorkerNews news_;
+  WorkerNews news_;  // of whoever tells; its room is used again
   WorkerNews service_news_;
   std::optional<std::string> stopped_;
   std::int64_t most_asked_ = 0;

@@ -193,7 +193,7 @@ class Worker final : public FabricSink, public Observer {
     progress_.loss.add(progress.loss_sum, progress.loss_samples);
     progress_.seconds = now;
     progress_.progress = progress;
-    progress_.news = news_of(so_far, 0);
+    progress_.news.figures = figures_of(so_far, 0);
   }
 
   // On the heartbeat's thread.
@@ -208,7 +208,7 @@ class Worker final : public FabricSink, public Observer {
   void tell_progress() {
     std::lock_guard lock(telling_);
     progress_.activity = journal_.activity();
-    progress_.news.bytes_sent = fabric_.bytes_sent();
+    progress_.news.figures.bytes_sent = fabric_.bytes_sent();
     journal_.take(progress_.news.entries);
     tell(Control::kProgress, encode(progress_));
     progress_.loss = {};
