@@ -17,7 +17,7 @@ void list(std::string_view question, std::span<const Choice> choices) {
 }  // namespace
 
 int strategies_command() {
-  list("sync", kSyncMethods);
+  list("sync", sync_methods());
   list("allocation", kAllocations);
   list("codec", kCodecs);
   return kDone;

@@ -2,6 +2,7 @@
 // keys.cc.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace motley {
@@ -12,9 +13,11 @@ struct Choice {
 };
 
 inline constexpr Choice kModelKinds[] = {
-    {"svm"}, {"mlp"}, {"cnn"}, {"resnet20"}, {"torchscript"}, {"phantom"},
+    {"svm"}, {"mlp"}, {"cnn"}, {"resnet20"}, {"torchscript"}, {"phantom"}, {"program"},
 };
-inline constexpr Choice kDataKinds[] = {{"idx"}, {"cifar10"}, {"libsvm"}, {"synthetic"}};
+inline constexpr Choice kDataKinds[] = {
+    {"idx"}, {"cifar10"}, {"libsvm"}, {"synthetic"}, {"program"},
+};
 inline constexpr Choice kOptimizers[] = {{"sgd"}, {"adam"}};
 inline constexpr Choice kIsolations[] = {{"none"}, {"cgroup"}};
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
@@ -38,6 +41,11 @@ inline constexpr Choice kSyncMethods[] = {
      "(Shen et al.)"},
     {"local_sgd", "some steps each on its own model, then a weighted average of all"},
 };
+// These, and what a program has registered (sync/registry.h). The texts of a choice that is added
+// live as long as the program; add before a job is read.
+std::span<const Choice> sync_methods();
+void add_sync_method(const Choice& choice);
+
 inline constexpr Choice kAllocations[] = {
     {"equal", "every worker computes as many samples as the others"},
     {"static", "in the proportion that strategy.shares gives"},

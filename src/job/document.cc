@@ -162,24 +162,46 @@ std::string quote(std::string_view text) {
 
 Result<Document> Document::parse(std::string_view text, const std::string& file_name,
                                  std::span<const std::string> overrides) {
-  auto file = std::make_shared<Source>(Source{.name = file_name, .has_lines = true, .root = {}});
-  if (auto status = read_toml(text, *file); !status) {
-    return tl::unexpected(status.error());
+  Result<Document> document = read({.name = file_name, .has_lines = true}, text);
+  if (!document) {
+    return document;
   }
-  Document document;
-  document.set_table(file->root, "", *file);
-  document.sources_.push_back(std::move(file));
   for (const std::string& assignment : overrides) {
-    if (auto status = document.apply(assignment); !status) {
+    if (auto status = document->apply(assignment); !status) {
       return tl::unexpected(status.error());
     }
   }
   return document;
 }
 
+Result<Document> Document::of_program(std::string_view text) {
+  return read({.name = "the program's options"}, text);
+}
+
+Result<Document> Document::read(Source source, std::string_view text) {
+  const auto kept = std::make_shared<Source>(std::move(source));
+  if (auto status = read_toml(text, *kept); !status) {
+    return tl::unexpected(status.error());
+  }
+  Document document;
+  document.set_table(kept->root, "", *kept);
+  document.sources_.push_back(kept);
+  return document;
+}
+
+Document Document::over(const Document& below) const {
+  Document both = below;
+  both.sources_.insert(both.sources_.end(), sources_.begin(), sources_.end());
+  for (const auto& [path, entry] : entries_) {
+    both.entries_.insert_or_assign(path, entry);
+  }
+  return both;
+}
+
 Status Document::apply(std::string_view assignment) {
   auto set = std::make_shared<Source>();
   set->name = fmt::format("--set {}", assignment);
+  set->overrides = true;
   const auto equals = assignment.find('=');
   const std::string path(trim(assignment.substr(0, equals)));
   if (equals == assignment.npos || path.empty()) {
@@ -199,7 +221,7 @@ std::vector<const Entry*> Document::entries() const {
     ordered.push_back(&entry);
   }
   std::ranges::stable_sort(ordered, {}, [](const Entry* entry) {
-    return std::pair(!entry->source->has_lines, entry->value->source().begin.line);
+    return std::pair(entry->source->overrides, entry->value->source().begin.line);
   });
   return ordered;
 }
@@ -223,7 +245,7 @@ Document Document::with(const toml::table& changes, const Source& source) const 
   Document changed = *this;
   changed.set_table(changes, "", source);
   for (const auto& [path, entry] : entries_) {
-    if (!entry.source->has_lines) {
+    if (entry.source->overrides) {
       changed.entries_.insert_or_assign(path, entry);
     }
   }

@@ -21,7 +21,8 @@ namespace motley {
 struct Source {
   std::string name;  // "job.toml", or "--set train.batch=3"
   bool has_lines = false;
-  toml::table root;
+  bool overrides = false;  // a flag: wins over what files say
+  toml::table root = {};
 };
 
 struct Entry {
@@ -39,6 +40,11 @@ class Document {
   // that is not `key=value` in UTF-8. An override replaces the value of the same path.
   static Result<Document> parse(std::string_view text, const std::string& file_name,
                                 std::span<const std::string> overrides);
+
+  // What a program has set in its code, as TOML. Nothing in it has a line to point at.
+  static Result<Document> of_program(std::string_view text);
+  // This document, and what it does not say, from `below`.
+  Document over(const Document& below) const;
 
   // All values in the order of the file, overrides last. A table that is no section is one entry.
   std::vector<const Entry*> entries() const;
@@ -59,6 +65,7 @@ class Document {
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
  private:
+  static Result<Document> read(Source source, std::string_view text);
   Status apply(std::string_view assignment);
   void set_value(const std::string& path, const toml::node& value, const Source& source);
   void set_table(const toml::table& table, const std::string& prefix, const Source& source);

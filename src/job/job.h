@@ -13,13 +13,13 @@
 namespace motley {
 
 struct ModelSpec {
-  std::string kind = "mlp";     // svm | mlp | cnn | resnet20 | torchscript | phantom
+  std::string kind = "mlp";     // svm | mlp | cnn | resnet20 | torchscript | phantom | program
   std::string path;             // torchscript: the .pt file
   std::int64_t parameters = 0;  // phantom: how many floats
 };
 
 struct DataSpec {
-  std::string kind = "synthetic";  // idx | cifar10 | libsvm | synthetic
+  std::string kind = "synthetic";  // idx | cifar10 | libsvm | synthetic | program
   std::string path;                // idx, cifar10: a folder; libsvm: a file
   std::string test_path;  // libsvm: a file; without one, `holdout` of path is kept for testing
   double holdout = 0.1;
@@ -152,6 +152,8 @@ struct Job {
   ClusterSpec cluster;
 
   bool phantom() const { return model.kind == "phantom"; }
+  // Model, data and optimizer are a program's own (motley/trainer.h).
+  bool of_program() const { return model.kind == "program"; }
   // How many there are beside the workers. Their ranks follow those of the workers.
   int servers() const { return strategy.has_servers() ? strategy.ps.servers : 0; }
 };

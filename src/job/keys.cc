@@ -19,6 +19,11 @@ constexpr auto slowdown = &at<RandomSlowdown, Member>;
 template <auto Member>
 constexpr auto event = &at<SpeedEvent, Member>;
 
+template <const auto& List>
+std::span<const Choice> fixed() {
+  return List;
+}
+
 // Bounds of counts and times keep products of two (steps * batch, samples * epochs) inside 64 bits,
 // and moments of a run well below Node::kForever.
 constexpr Range kSize{1, 1e9};
@@ -33,7 +38,7 @@ constexpr Belongs kTorchscript{[](const Job& j) { return j.model.kind == "torchs
                                "model.kind = \"torchscript\"", true};
 constexpr Belongs kPhantom{[](const Job& j) { return j.phantom(); }, "model.kind = \"phantom\"",
                            true};
-constexpr Belongs kFiles{[](const Job& j) { return j.data.kind != "synthetic"; },
+constexpr Belongs kFiles{[](const Job& j) { return j.data.kind != "synthetic" && !j.of_program(); },
                          "data.kind = \"idx\", \"cifar10\" or \"libsvm\"", true};
 constexpr Belongs kLibsvm{[](const Job& j) { return j.data.kind == "libsvm"; },
                           "data.kind = \"libsvm\""};
@@ -44,7 +49,11 @@ constexpr Belongs kSynthetic{[](const Job& j) { return j.data.kind == "synthetic
                              "data.kind = \"synthetic\""};
 constexpr Belongs kEvaluated{[](const Job& j) { return !j.phantom(); },
                              "models that compute, which a phantom does not"};
-constexpr Belongs kSgd{[](const Job& j) { return j.train.optimizer == "sgd"; },
+constexpr Belongs kBuilt{[](const Job& j) { return !j.of_program(); },
+                         "models that motley builds: a program has an optimizer of its own"};
+constexpr Belongs kMicroBatch{[](const Job& j) { return !j.phantom() && !j.of_program(); },
+                              "models that motley builds and that compute"};
+constexpr Belongs kSgd{[](const Job& j) { return j.train.optimizer == "sgd" && !j.of_program(); },
                        "train.optimizer = \"sgd\""};
 
 // Settings of one allocation may stand beside another one, so that `--set strategy.allocation` or a
@@ -84,14 +93,14 @@ constexpr Key<Job> kJobKeys[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
     {"seed", job<&Job::seed>, kAtLeast0, "one seed, one run: every random number follows from it"},
 
-    {"model.kind", job<&Job::model, &ModelSpec::kind>, OneOf{"a kind of model", kModelKinds},
+    {"model.kind", job<&Job::model, &ModelSpec::kind>, OneOf{"a kind of model", fixed<kModelKinds>},
      "what is trained"},
     {"model.path", job<&Job::model, &ModelSpec::path>, AnyPath{},
      "a module saved by `torch.jit.save`", kTorchscript},
     {"model.parameters", job<&Job::model, &ModelSpec::parameters>, Range{1, 1e12},
      "size of a model without arithmetic, in floats (simulate)", kPhantom},
 
-    {"data.kind", job<&Job::data, &DataSpec::kind>, OneOf{"a kind of data", kDataKinds},
+    {"data.kind", job<&Job::data, &DataSpec::kind>, OneOf{"a kind of data", fixed<kDataKinds>},
      "what it is trained on"},
     {"data.path", job<&Job::data, &DataSpec::path>, AnyPath{},
      "`idx`, `cifar10`: a folder; `libsvm`: a file", kFiles},
@@ -118,25 +127,25 @@ constexpr Key<Job> kJobKeys[] = {
      "ends the run when an evaluation reaches it", kEvaluated},
     {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, kSize,
      "samples computed at once: bounds the memory of a large share; all of it when not given",
-     kEvaluated},
+     kMicroBatch},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
-    {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>, OneOf{"an optimizer", kOptimizers},
-     "how a gradient changes the model"},
-    {"train.lr", job<&Job::train, &TrainSpec::lr>, kAbove0, "learning rate"},
+    {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>,
+     OneOf{"an optimizer", fixed<kOptimizers>}, "how a gradient changes the model", kBuilt},
+    {"train.lr", job<&Job::train, &TrainSpec::lr>, kAbove0, "learning rate", kBuilt},
     {"train.momentum", job<&Job::train, &TrainSpec::momentum>, Range{0, 1}, "of the optimizer",
      kSgd},
     {"train.weight_decay", job<&Job::train, &TrainSpec::weight_decay>, kAtLeast0,
-     "pull of every parameter towards 0"},
+     "pull of every parameter towards 0", kBuilt},
 
-    {"strategy.sync", job<&Job::strategy, &StrategySpec::sync>, OneOf{"a strategy", kSyncMethods},
+    {"strategy.sync", job<&Job::strategy, &StrategySpec::sync>, OneOf{"a strategy", sync_methods},
      "with whom a worker averages, and when"},
     {"strategy.allocation", job<&Job::strategy, &StrategySpec::allocation>,
-     OneOf{"an allocation", kAllocations}, "how much each worker computes"},
+     OneOf{"an allocation", fixed<kAllocations>}, "how much each worker computes"},
     {"strategy.shares", job<&Job::strategy, &StrategySpec::shares>,
      PerWorker{{.min = 0, .max = 1e9, .above_min = true}, 1, false},
      "in what proportion the workers share a step", kStatic},
-    {"strategy.codec", job<&Job::strategy, &StrategySpec::codec>, OneOf{"a codec", kCodecs},
+    {"strategy.codec", job<&Job::strategy, &StrategySpec::codec>, OneOf{"a codec", fixed<kCodecs>},
      "in what form numbers travel; for `ashl` the default is `\"topk\"`"},
     {"strategy.error_feedback", job<&Job::strategy, &StrategySpec::error_feedback>, YesOrNo{},
      "what the codec lost travels with the next exchange", kLossy},
@@ -151,11 +160,11 @@ constexpr Key<Job> kJobKeys[] = {
      "workers that average together", kPartialReduce},
     {"strategy.partial_reduce.weights",
      job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::weights>,
-     OneOf{"a way to weigh models", kGroupWeights},
+     OneOf{"a way to weigh models", fixed<kGroupWeights>},
      "all models of a group alike, or the stale ones less", kPartialReduce},
     {"strategy.partial_reduce.dynamic_rule",
      job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::dynamic_rule>,
-     OneOf{"a rule of dynamic weights", kDynamicRules},
+     OneOf{"a rule of dynamic weights", fixed<kDynamicRules>},
      "how dynamic weights follow from staleness: `alpha` to its power, or a moving average's",
      kPartialReduce},
     {"strategy.partial_reduce.alpha",
@@ -170,11 +179,12 @@ constexpr Key<Job> kJobKeys[] = {
      job<&Job::strategy, &StrategySpec::partial_reduce, &PartialReduceSpec::filter>, YesOrNo{},
      "see to it that they do", kPartialReduce},
     {"strategy.hop.graph", job<&Job::strategy, &StrategySpec::hop, &HopSpec::graph>,
-     OneOf{"a graph", kGraphs}, "who sends its model to whom", kHop},
+     OneOf{"a graph", fixed<kGraphs>}, "who sends its model to whom", kHop},
     {"strategy.hop.edges", job<&Job::strategy, &StrategySpec::hop, &HopSpec::edges>, Edges{},
      "`[from, to]` for every edge; both ways takes two", kHopEdges},
     {"strategy.hop.mode", job<&Job::strategy, &StrategySpec::hop, &HopSpec::mode>,
-     OneOf{"a mode of Hop", kHopModes}, "which updates of its neighbours a worker waits for", kHop},
+     OneOf{"a mode of Hop", fixed<kHopModes>}, "which updates of its neighbours a worker waits for",
+     kHop},
     {"strategy.hop.backup", job<&Job::strategy, &StrategySpec::hop, &HopSpec::backup>,
      Range{0, 65535}, "in-neighbours whose updates may be missing (mode `backup`)", kHop},
     {"strategy.hop.staleness", job<&Job::strategy, &StrategySpec::hop, &HopSpec::staleness>,
@@ -187,7 +197,7 @@ constexpr Key<Job> kJobKeys[] = {
      "iterations that a worker far behind goes on at once, `max_gap` at most; 0 = never skip",
      kHop},
     {"strategy.ad_psgd.graph", job<&Job::strategy, &StrategySpec::ad_psgd, &AdPsgdSpec::graph>,
-     OneOf{"a graph", kGossipGraphs}, "with whom a worker may average", kAdPsgd},
+     OneOf{"a graph", fixed<kGossipGraphs>}, "with whom a worker may average", kAdPsgd},
     {"strategy.ps.servers", job<&Job::strategy, &StrategySpec::ps, &PsSpec::servers>,
      Range{1, 65536}, "processes that share the parameters", kServers},
     {"strategy.ps.staleness", job<&Job::strategy, &StrategySpec::ps, &PsSpec::staleness>,
@@ -260,7 +270,7 @@ constexpr Key<Job> kJobKeys[] = {
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
      "threads one worker computes with (train)"},
     {"cluster.isolate", job<&Job::cluster, &ClusterSpec::isolate>,
-     OneOf{"a way to make machines unlike", kIsolations},
+     OneOf{"a way to make machines unlike", fixed<kIsolations>},
      "how `train` gives workers their speeds: by pacing, or by CPU quotas, for which it needs the "
      "rights"},
     {"cluster.slowdown", job<&Job::cluster, &ClusterSpec::slowdowns>, Tables{},
@@ -270,7 +280,10 @@ constexpr Key<Job> kJobKeys[] = {
 };
 
 constexpr Key<RandomSlowdown> kSlowdownKeys[] = {
-    {"kind", {}, OneOf{"a kind of slowdown", kSlowdownKinds}, "any step of any worker may be slow"},
+    {"kind",
+     {},
+     OneOf{"a kind of slowdown", fixed<kSlowdownKinds>},
+     "any step of any worker may be slow"},
     {"probability", slowdown<&RandomSlowdown::probability>, Range{0, 1}, "of a step being slow"},
     {"factor", slowdown<&RandomSlowdown::factor>, Range{1e-6, 1e6},
      "such a step takes so many times as long"},

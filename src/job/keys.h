@@ -29,7 +29,7 @@ struct PerWorker {  // numbers, one per worker
 };
 struct OneOf {
   std::string_view noun;  // with its article: "a strategy"
-  std::span<const Choice> choices;
+  std::span<const Choice> (*choices)();
 };
 struct YesOrNo {};        // true or false
 struct AnyPath {};        // a string, not empty

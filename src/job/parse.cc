@@ -13,6 +13,7 @@
 #include "job/check_strategy.h"
 #include "job/document.h"
 #include "job/keys.h"
+#include "job/print.h"
 #include "job/value.h"
 
 namespace motley {
@@ -111,7 +112,26 @@ Status check_events(const Job& job, const Document& document) {
   return {};
 }
 
+Status check_program(const Job& job, const Document& document, Mode mode) {
+  const bool both = job.of_program() && job.data.kind == "program";
+  const bool any = job.of_program() || job.data.kind == "program";
+  if (mode == Mode::kProgram && !both) {
+    return tl::unexpected(document.error_at(
+        {job.of_program() ? "data.kind" : "model.kind"},
+        "the program brings its own model and data: take [model] and [data] out"));
+  }
+  if (any && (!both || mode == Mode::kTrain || mode == Mode::kSimulate)) {
+    return tl::unexpected(document.error_at(
+        {job.of_program() ? "model.kind" : "data.kind"},
+        "\"program\" is what programs that use motley as a library train, and only they can"));
+  }
+  return {};
+}
+
 Status check_mode(const Job& job, const Document& document, Mode mode) {
+  if (Status status = check_program(job, document, mode); !status) {
+    return status;
+  }
   if (mode == Mode::kTrain && job.phantom()) {
     return tl::unexpected(document.error_at(
         {"model.kind"}, "model.kind = \"phantom\" is simulate only: it has no arithmetic"));
@@ -141,6 +161,10 @@ Status check_quotas(const Job& job, const Document& document, Mode mode) {
 
 Result<Job> resolve(const Document& document, Mode mode) {
   Job job = default_job();
+  if (mode == Mode::kProgram) {
+    job.model.kind = "program";
+    job.data.kind = "program";
+  }
   for (const Entry* entry : document.entries()) {
     if (Status status = assign(job, *entry); !status) {
       return tl::unexpected(status.error());
@@ -294,6 +318,27 @@ Result<Variants> parse_variants(std::string_view text, const std::string& file_n
     return fail("{}: no [[variant]] to compare: a name and the keys it changes", file_name);
   }
   return Variants{std::move(parsed->job.name), std::move(parsed->variants)};
+}
+
+Result<Job> parse_program(const Job& options, int workers, std::string_view text,
+                          const std::string& file_name, std::span<const std::string> overrides) {
+  Job base = options;
+  base.cluster.workers = workers;
+  const Result<Document> below = Document::of_program(changes_to_toml(base));
+  Result<Document> above = Document::parse(text, file_name, overrides);
+  if (!below || !above) {
+    return tl::unexpected(below ? above.error() : below.error());
+  }
+  above->extract(kVariant);
+  const Document document = above->over(*below);
+  Result<Job> job = resolve(document, Mode::kProgram);
+  if (job && job->cluster.workers != workers) {
+    return tl::unexpected(document.error_at(
+        {"cluster.workers"},
+        fmt::format("cluster.workers is {}, but {} {} started", job->cluster.workers, workers,
+                    workers == 1 ? "one process was" : "processes were")));
+  }
+  return job;
 }
 
 Result<std::string> read_job_file(const std::string& path) {

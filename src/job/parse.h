@@ -22,7 +22,7 @@
 namespace motley {
 
 // What the job is for: some jobs make sense in one mode only.
-enum class Mode { kTrain, kSimulate, kConfig };
+enum class Mode { kTrain, kSimulate, kConfig, kProgram };
 
 // `file_name` is for messages alone. Overrides are `dotted.key=value`, the last of a key wins; the
 // value is TOML, or else taken as a string as it stands. Linear in the length of the text, which
@@ -43,6 +43,11 @@ struct Variants {
 };
 Result<Variants> parse_variants(std::string_view text, const std::string& file_name,
                                 std::span<const std::string> overrides, Mode mode);
+
+// The job of a program that brings model, data and optimizer itself, in a world of so many workers:
+// what its code has set in `options`, changed by a job file (empty text: none) and by overrides.
+Result<Job> parse_program(const Job& options, int workers, std::string_view text,
+                          const std::string& file_name, std::span<const std::string> overrides);
 
 // The text of a job file, to be handed to one of the above; up to a byte more than they take.
 Result<std::string> read_job_file(const std::string& path);

@@ -227,7 +227,7 @@ TEST(ParseJob, EntriesOfListsNeedAllTheirKeys) {
 TEST(ParseJob, UnknownNamesListTheValidOnes) {
   EXPECT_EQ(error_of("[model]\nkind = 'mpl'"),
             "job.toml:2: model.kind = \"mpl\" is not a kind of model; did you mean \"mlp\"? "
-            "(available: svm, mlp, cnn, resnet20, torchscript, phantom)");
+            "(available: svm, mlp, cnn, resnet20, torchscript, phantom, program)");
   EXPECT_EQ(error_of("[train]\noptimizer = 'lamb'"),
             "job.toml:2: train.optimizer = \"lamb\" is not an optimizer (available: sgd, adam)");
   EXPECT_EQ(error_of("strategy.sync = 'hopp'"),

@@ -57,7 +57,7 @@ std::string value_of(Record& record, const Key<Record>& key) {
   return std::visit(
       [&]<class Place>(Place place) -> std::string {
         if constexpr (std::is_same_v<Place, std::monostate>) {
-          return as_toml(std::string(std::get<OneOf>(key.rule).choices.front().name), key.rule);
+          return as_toml(std::string(std::get<OneOf>(key.rule).choices().front().name), key.rule);
         } else if constexpr (is_table_list<Place>) {
           return {};
         } else {
@@ -88,6 +88,28 @@ std::string tables_of(Job& job, const Key<Job>& key) {
   return text;
 }
 
+// The job as a job file, of the keys that are `wanted`.
+template <class Wanted>
+std::string text_of(Job job, const Wanted& wanted) {  // places are of a Job that could be changed
+  std::string text;
+  std::string_view section;
+  for (const Key<Job>& key : keys<Job>()) {
+    const std::string value = value_of(job, key);
+    if (!wanted(key, value)) {
+      continue;
+    }
+    if (section_of(key.name) != section) {
+      section = section_of(key.name);
+      text += fmt::format("\n[{}]\n", section);
+    }
+    if (!value.empty()) {
+      text += fmt::format("{} = {}\n", last_part(key.name), value);
+    }
+    text += tables_of(job, key);
+  }
+  return text;
+}
+
 // What a value of this key may be, in words. Markdown.
 template <class Record>
 std::string kind_of_value(const Key<Record>& key) {
@@ -102,7 +124,7 @@ std::string kind_of_value(const Key<Record>& key) {
   }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     std::vector<std::string> names;
-    for (const Choice& choice : one_of->choices) {
+    for (const Choice& choice : one_of->choices()) {
       names.push_back(fmt::format("`\"{}\"`", choice.name));
     }
     return fmt::format("{}", fmt::join(names, ", "));
@@ -146,23 +168,14 @@ std::string inner_rows(std::string_view list) {
 }  // namespace
 
 std::string to_toml(const Job& job) {
-  Job copy = job;  // places are of a Job that could be changed
-  std::string text;
-  std::string_view section;
-  for (const Key<Job>& key : keys<Job>()) {
-    if (!key.applies(job)) {
-      continue;
-    }
-    if (section_of(key.name) != section) {
-      section = section_of(key.name);
-      text += fmt::format("\n[{}]\n", section);
-    }
-    if (const std::string value = value_of(copy, key); !value.empty()) {
-      text += fmt::format("{} = {}\n", last_part(key.name), value);
-    }
-    text += tables_of(copy, key);
-  }
-  return text;
+  return text_of(job, [&](const Key<Job>& key, const std::string&) { return key.applies(job); });
+}
+
+std::string changes_to_toml(const Job& job) {
+  Job defaults = default_job();
+  return text_of(job, [&](const Key<Job>& key, const std::string& value) {
+    return value != value_of(defaults, key) || std::holds_alternative<Tables>(key.rule);
+  });
 }
 
 std::string describe_keys() {

@@ -11,6 +11,9 @@ namespace motley {
 // the job alone, and parse_job() of it gives the same job.
 std::string to_toml(const Job& job);
 
+// Only the keys that have another value than they would have by default.
+std::string changes_to_toml(const Job& job);
+
 // All keys as a Markdown table: name, what the value may be, default, meaning.
 std::string describe_keys();
 

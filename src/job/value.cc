@@ -145,7 +145,7 @@ Stored read(std::vector<Edge>& place, const toml::node& value, const std::string
 
 std::string unknown_choice(std::string_view label, std::string_view name, const OneOf& one_of) {
   std::vector<std::string_view> all;
-  std::ranges::transform(one_of.choices, std::back_inserter(all), &Choice::name);
+  std::ranges::transform(one_of.choices(), std::back_inserter(all), &Choice::name);
   return fmt::format("{} = \"{}\" is not {}{} (available: {})", label, name, one_of.noun,
                      did_you_mean(nearest(name, all)), fmt::join(all, ", "));
 }
@@ -153,8 +153,9 @@ std::string unknown_choice(std::string_view label, std::string_view name, const 
 // What is wrong with a text, or nothing.
 std::string check_text(std::string_view label, std::string_view text, const Rule& rule) {
   if (const auto* one_of = std::get_if<OneOf>(&rule)) {
-    const auto found = std::ranges::find(one_of->choices, text, &Choice::name);
-    return found != one_of->choices.end() ? "" : unknown_choice(label, text, *one_of);
+    const auto choices = one_of->choices();
+    const auto found = std::ranges::find(choices, text, &Choice::name);
+    return found != choices.end() ? "" : unknown_choice(label, text, *one_of);
   }
   if (text.empty()) {
     return fmt::format("{} is empty", label);

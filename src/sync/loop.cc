@@ -46,61 +46,108 @@ class SpanWriter {
 
 }  // namespace
 
-WorkerResult train(Node& bare_node, const Part& part) {
-  Journal unread(0);
-  Journal& journal = part.journal ? *part.journal : unread;
-  Witness witness(bare_node, journal);
-  Node& node = part.journal ? static_cast<Node&>(witness) : bare_node;
-  SpanWriter spans(journal);
+class Training::Impl {
+ public:
+  Impl(Node& bare_node, const Part& part)
+      : part_(part),
+        journal_(part.journal ? *part.journal : unread_),
+        witness_(bare_node, journal_),
+        node_(part.journal ? static_cast<Node&>(witness_) : bare_node),
+        spans_(journal_),
+        method_(*find_strategy(part.job.strategy.sync)),
+        ledger_(ledger_options(part.job, part.training_samples)),
+        allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
+        cost_(part.job.cluster, node_.rank(), part.job.seed),
+        strategy_(method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
+                                part.stop_requested, part.meeting})) {}
 
-  const Job& job = part.job;
-  const StrategyEntry& method = *find_strategy(job.strategy.sync);
-  Ledger ledger(ledger_options(job, part.training_samples));
-  Allocator allocator(node, job, ledger.options(), method.advance, journal);
-  CostModel cost(job.cluster, node.rank(), job.seed);
-  const auto strategy = method.make(
-      {node, part.replica, ledger, allocator, job, journal, part.stop_requested, part.meeting});
-  const auto waited = [&] { return strategy->waited() + allocator.waited(); };
+  std::optional<Work> begin() {
+    work_ = strategy_->begin();
+    if (work_) {
+      compute_began_ = node_.now();
+      spans_.exchanged(compute_began_, waited());
+      journal_.turn_to({Doing::kCompute});
+    } else {
+      spans_.exchanged(result_.times.seconds, result_.times.wait);
+      journal_.turn_to({Doing::kWait});
+      result_.allocation = allocator_.result();
+    }
+    return work_;
+  }
 
-  WorkerResult result;
-  WorkerTimes& times = result.times;
-  while (const auto work = strategy->begin()) {
-    const Seconds compute_began = node.now();
-    spans.exchanged(compute_began, waited());
-    journal.turn_to({Doing::kCompute});
-    double loss_sum = 0;
-    const auto compute = [&] { loss_sum = part.replica.compute(work->samples); };
-    node.busy(cost.next_step(compute_began, work->count), std::ref(compute));
-    const Seconds computed = node.now() - compute_began;
-    journal.turn_to({Doing::kCommunicate});
-    spans.computed(compute_began + computed, work->count);
+  Seconds cost() { return cost_.next_step(compute_began_, work_->count); }
 
-    Progress progress = strategy->finish({loss_sum, work->count});
-    if (method.advance == Advance::kTogether && node.rank() != 0) {
+  void finish(double loss_sum) {
+    const Seconds computed = node_.now() - compute_began_;
+    journal_.turn_to({Doing::kCommunicate});
+    spans_.computed(compute_began_ + computed, work_->count);
+
+    Progress progress = strategy_->finish({loss_sum, work_->count});
+    if (method_.advance == Advance::kTogether && node_.rank() != 0) {
       progress.loss_sum = 0;  // each knows of all: it is told once
       progress.loss_samples = 0;
     }
-    allocator.after_step(work->count, computed, progress.samples);
-    witness.write_down();
-    result.samples += static_cast<std::int64_t>(work->count);
-    result.steps += 1;
-    result.step_samples = work->count;
-    times.compute += computed;
-    times.seconds = node.now();
-    times.wait = waited();
-    times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
+    allocator_.after_step(work_->count, computed, progress.samples);
+    witness_.write_down();
+    count(computed);
     const auto report = [&] {
-      part.observer.on_step(times.seconds, progress, result);
+      part_.observer.on_step(result_.times.seconds, progress, result_);
       if (progress.evaluate) {
-        part.observer.on_snapshot(times.seconds, progress, part.replica);
+        part_.observer.on_snapshot(result_.times.seconds, progress, part_.replica);
       }
     };
-    node.busy(0, std::ref(report));
+    node_.busy(0, std::ref(report));
   }
-  spans.exchanged(times.seconds, times.wait);
-  journal.turn_to({Doing::kWait});
-  result.allocation = allocator.result();
-  return result;
+
+  const WorkerResult& result() const { return result_; }
+
+ private:
+  Seconds waited() const { return strategy_->waited() + allocator_.waited(); }
+
+  void count(Seconds computed) {
+    result_.samples += static_cast<std::int64_t>(work_->count);
+    result_.steps += 1;
+    result_.step_samples = work_->count;
+    WorkerTimes& times = result_.times;
+    times.compute += computed;
+    times.seconds = node_.now();
+    times.wait = waited();
+    times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
+  }
+
+  const Part part_;
+  Journal unread_{0};
+  Journal& journal_;
+  Witness witness_;
+  Node& node_;
+  SpanWriter spans_;
+  const StrategyEntry& method_;
+  Ledger ledger_;
+  Allocator allocator_;
+  CostModel cost_;
+  const std::unique_ptr<Strategy> strategy_;
+
+  std::optional<Work> work_;  // of the step under way
+  Seconds compute_began_ = 0;
+  WorkerResult result_;
+};
+
+Training::Training(Node& node, const Part& part) : impl_(std::make_unique<Impl>(node, part)) {}
+Training::~Training() = default;
+std::optional<Work> Training::begin() { return impl_->begin(); }
+Seconds Training::cost() { return impl_->cost(); }
+void Training::finish(double loss_sum) { impl_->finish(loss_sum); }
+WorkerResult Training::result() const { return impl_->result(); }
+
+WorkerResult train(Node& node, const Part& part) {
+  Training training(node, part);
+  while (const auto work = training.begin()) {
+    double loss_sum = 0;
+    const auto compute = [&] { loss_sum = part.replica.compute(work->samples); };
+    node.busy(training.cost(), std::ref(compute));
+    training.finish(loss_sum);
+  }
+  return training.result();
 }
 
 void hold(Node& node, const Job& job) { find_strategy(job.strategy.sync)->hold(node, job); }

@@ -1,8 +1,17 @@
 // The whole of training: begin, compute, finish, until the strategy says that the run is over.
-// Real and simulated workers run this same loop, real and simulated coordinators the same service.
+//
+//   Training training(node, part);
+//   while (const auto work = training.begin()) {
+//     node.busy(training.cost(), [&] { loss = replica.compute(work->samples); });
+//     training.finish(loss);
+//   }
+//
+// Real and simulated workers run this same loop, a program with a loop of its own runs it in its
+// own words (motley/trainer.h), real and simulated coordinators run the same service.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "job/job.h"
 #include "node/node.h"
@@ -52,7 +61,31 @@ struct Part {
   Journal* journal = nullptr;      // none: nobody reads it
 };
 
-// Returns when the run is over for this worker.
+// One worker's training, a step at a time. Calls may block on the Node and throw what it throws.
+class Training {
+ public:
+  // The references in `part` outlive it.
+  Training(Node& node, const Part& part);
+  ~Training();
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  // What to compute next, valid until finish(); nullopt: the run is over.
+  std::optional<Work> begin();
+  // How long computing it is to last (Node::busy), by the job's [cluster]. Once for each begin().
+  Seconds cost();
+  // It is computed: the gradient is in the replica, the sum of the losses is this.
+  void finish(double loss_sum);
+
+  // After begin() has said that the run is over.
+  WorkerResult result() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// All of it. Returns when the run is over for this worker.
 WorkerResult train(Node& node, const Part& part);
 
 // A server's part in a job whose method has servers. Returns when the run is over for all workers.

@@ -1,7 +1,10 @@
 #include "sync/registry.h"
 
 #include <array>
+#include <vector>
 
+#include "base/check.h"
+#include "job/choices.h"
 #include "sync/ad_psgd.h"
 #include "sync/all_reduce.h"
 #include "sync/hop/hop.h"
@@ -14,7 +17,7 @@
 namespace motley {
 namespace {
 
-constexpr std::array kStrategies = {
+constexpr std::array kOwnStrategies = {
     StrategyEntry{"all_reduce", Advance::kTogether, make_all_reduce},
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
     StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
@@ -27,12 +30,25 @@ constexpr std::array kStrategies = {
     StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
 };
 
+std::vector<StrategyEntry>& known_strategies() {
+  static std::vector<StrategyEntry> known(kOwnStrategies.begin(), kOwnStrategies.end());
+  return known;
+}
+
 }  // namespace
 
-std::span<const StrategyEntry> strategies() { return kStrategies; }
+void register_strategy(const StrategyEntry& entry, std::string_view summary) {
+  MOTLEY_CHECK(!find_strategy(entry.name), "there is a strategy {} already", entry.name);
+  MOTLEY_CHECK(entry.make && !entry.hold, "strategy {} needs a worker's side, and no servers",
+               entry.name);
+  known_strategies().push_back(entry);
+  add_sync_method({entry.name, summary});
+}
+
+std::span<const StrategyEntry> strategies() { return known_strategies(); }
 
 const StrategyEntry* find_strategy(std::string_view name) {
-  for (const StrategyEntry& entry : kStrategies) {
+  for (const StrategyEntry& entry : known_strategies()) {
     if (entry.name == name) {
       return &entry;
     }
