@@ -129,9 +129,6 @@ Status check_program(const Job& job, const Document& document, Mode mode) {
 }
 
 Status check_mode(const Job& job, const Document& document, Mode mode) {
-  if (Status status = check_program(job, document, mode); !status) {
-    return status;
-  }
   if (mode == Mode::kTrain && job.phantom()) {
     return tl::unexpected(document.error_at(
         {"model.kind"}, "model.kind = \"phantom\" is simulate only: it has no arithmetic"));
@@ -180,7 +177,8 @@ Result<Job> resolve(const Document& document, Mode mode) {
   if (!document.find("strategy.codec")) {
     job.strategy.codec = job.strategy.default_codec();
   }
-  Status status = fill_lists(job, document);
+  Status status = check_program(job, document, mode);
+  status = status ? fill_lists(job, document) : status;
   status = status ? check_belongings(job, document) : status;
   status = status ? check_sizes(job, document) : status;
   status = status ? check_strategy(job, document) : status;
