@@ -35,22 +35,30 @@ if(MOTLEY_PRECOMPILE)
   motley_precompiled_with_ccache(motley_headers)
 endif()
 
-# TORCH: it precompiles torch's headers instead.
+# TORCH: it precompiles torch's headers instead, and is no part of libmotley.so. All others are, and
+# what they link: MOTLEY_OBJECTS and MOTLEY_LINKS.
 function(motley_library name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
   if(ARG_SOURCES)
     add_library(motley_${name} STATIC ${ARG_SOURCES})
-    target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
+                                                     ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(motley_${name} PUBLIC ${ARG_LINK})
-    # Some of them go into a library that is loaded late (src/compute).
+    # They go into shared libraries as well (cmake/shared.cmake).
     set_target_properties(motley_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    if(NOT ARG_TORCH)
+      set_property(GLOBAL APPEND PROPERTY MOTLEY_OBJECTS $<TARGET_OBJECTS:motley_${name}>)
+      list(FILTER ARG_LINK EXCLUDE REGEX "^motley_")
+      set_property(GLOBAL APPEND PROPERTY MOTLEY_LINKS ${ARG_LINK})
+    endif()
     if(MOTLEY_PRECOMPILE AND NOT ARG_TORCH)
       target_precompile_headers(motley_${name} REUSE_FROM motley_headers)
       motley_precompiled_with_ccache(motley_${name})
     endif()
   else()
     add_library(motley_${name} INTERFACE)
-    target_include_directories(motley_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(motley_${name} INTERFACE ${PROJECT_SOURCE_DIR}/src
+                                                        ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(motley_${name} INTERFACE ${ARG_LINK})
   endif()
 endfunction()

@@ -18,6 +18,7 @@
 #include "cluster/quotas.h"
 #include "compute/load.h"
 #include "job/print.h"
+#include "motley/version.h"
 #include "page/page.h"
 #include "record/run_dir.h"
 #include "record/summary.h"
@@ -37,7 +38,7 @@ RunFacts facts_of(const Job& job, Mode mode, const Task& task) {
   facts.allocation = job.strategy.allocation;
   facts.codec = job.strategy.codec;
   facts.job = to_toml(job);
-  facts.version = MOTLEY_VERSION;
+  facts.version = kVersion;
   facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;
   facts.workers = job.cluster.workers;
   facts.servers = job.servers();

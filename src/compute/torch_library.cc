@@ -1,4 +1,4 @@
-// What libmotley_torch_task.so exports: make_torch_task() under a name that can be looked up.
+// What libmotley.so looks up in libmotley_torch.so: make_torch_task(), under a plain name.
 #include <utility>
 
 #include "compute/torch_task.h"

@@ -1,0 +1,40 @@
+# What users link and run:
+#
+#   libmotley.so        every library of src/ but what needs torch
+#   libmotley_torch.so  what does; it links libmotley.so and has nothing of it
+#   motley              the program: libmotley.so's command_line()
+#
+# They are made of the objects of the static libraries, which the tests link: there is one copy of
+# every function and every global in a process, whoever loads them in which order.
+
+# Calls inside the library are its own. What others' headers leave in its objects stays in there: a
+# program may use an asio or a CLI11 of its own.
+add_library(libmotley SHARED)
+get_property(objects GLOBAL PROPERTY MOTLEY_OBJECTS)
+get_property(links GLOBAL PROPERTY MOTLEY_LINKS)
+list(REMOVE_DUPLICATES links)
+target_sources(libmotley PRIVATE ${objects})
+target_link_libraries(libmotley PRIVATE ${links})
+target_link_options(libmotley PRIVATE -Wl,-Bsymbolic-functions -Wl,--no-undefined
+                    -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/libmotley.map)
+set_property(TARGET libmotley APPEND PROPERTY LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/libmotley.map)
+target_compile_features(libmotley INTERFACE cxx_std_20)
+target_include_directories(libmotley INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+
+add_library(libmotley_torch SHARED src/compute/torch_library.cc)
+target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute>)
+target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch)
+
+foreach(library motley motley_torch)
+  set_target_properties(lib${library} PROPERTIES
+    OUTPUT_NAME ${library} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+endforeach()
+# What cli/torch_door.cc looks for.
+target_compile_definitions(motley_cli PRIVATE
+  MOTLEY_TORCH_LIBRARY="$<TARGET_SONAME_FILE_NAME:libmotley_torch>")
+
+add_executable(motley src/cli/main.cc)
+target_link_libraries(motley PRIVATE libmotley)
+add_dependencies(motley libmotley_torch)
