@@ -9,10 +9,12 @@
 //                              <-   kGo {GoInfo}                             all are; clocks start
 //     kHeartbeat, kProgress    ->                                            all the time
 //     kSnapshot                ->                                            a model to evaluate
+//     kAsk {why}               ->                                            please end early
 //                              <-   kStop                                    end early, in order
 //     kDone {result}           ->
 //                              <-   kLeave                                   all are done
 //     kFailed {reason}         ->                                            instead of kDone
+//                              <-   kAbort {reason}                          the run fails
 //
 // The kind is the header's tag. A message that does not decode is the sender's failure.
 #pragma once
@@ -43,6 +45,8 @@ enum class Control : std::int64_t {
   kLeave,
   kFailed,
   kClock,
+  kAsk,
+  kAbort,
 };
 
 inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }

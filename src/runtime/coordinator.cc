@@ -1,5 +1,6 @@
 #include "runtime/coordinator.h"
 
+#include <fmt/ranges.h>
 #include <openssl/rand.h>
 #include <sys/wait.h>
 
@@ -13,6 +14,7 @@
 #include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
+#include "motley/version.h"
 #include "runtime/children.h"
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
@@ -26,8 +28,8 @@ namespace {
 
 constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
 constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
-constexpr Seconds kJoinDeadline = 60;                // for a process to start and connect
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
+constexpr double kGoodbyeSeconds = 2;
 constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
@@ -39,9 +41,11 @@ std::string random_token() {
 
 // A worker, or a server behind them.
 struct ProcessState {
-  pid_t pid = 0;
+  pid_t pid = 0;      // of a process that was started here
   Seconds heard = 0;  // when it last gave a sign of life
   std::optional<Endpoint> endpoint;
+  bool failed = false;  // and has said so
+  bool gone = false;
   bool started = false;  // beats from now on
   bool ready = false;
   double quota = 0;   // cores' worth of time that it was given
@@ -49,30 +53,71 @@ struct ProcessState {
   std::optional<DoneInfo> done;
 };
 
-class Coordinator {
+}  // namespace
+
+class Coordinator::Impl {
  public:
-  Coordinator(const Job& job, Task& task, RunMonitor& monitor, const LaunchOptions& launch)
+  Impl(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)
       : job_(job),
         monitor_(monitor),
-        launch_(launch),
+        gathering_(with_token(std::move(gathering))),
         token_(random_token()),
         processes_(static_cast<std::size_t>(job.cluster.workers + job.servers())),
         node_(driver_, kCoordinator, job.cluster.workers),
-        fabric_(driver_, node_, {.self = kCoordinator, .token = token_}),
+        fabric_(driver_, node_, {.self = kCoordinator, .token = token_, .address = gathering_.address}),
         dataset_(task.training_samples()),
         limit_(ledger_options(job, dataset_).limit),
         evaluator_(Judge(task, job)) {
     node_.attach(fabric_);
+    open_door();
+  }
+
+  Endpoint door() const { return door_->endpoint(); }
+  const std::string& token() const { return gathering_.host.token; }
+  Admission admission_of_host() const {
+    return {*gathering_.host.rank, token_, fabric_.endpoint(), gathering_.address};
   }
 
   RunOutcome run() {
-    node_.run([&](Node& node) { conduct(node); });
+    try {
+      node_.run([&](Node& node) { conduct(node); });
+    } catch (const std::exception& error) {
+      abort(error.what());
+      throw;
+    }
     return outcome();
   }
 
  private:
+  static Gathering with_token(Gathering gathering) {
+    if (gathering.host.token.empty() && !gathering.worker_command.empty()) {
+      gathering.host.token = random_token();
+    }
+    if (gathering.host.version.empty()) {
+      gathering.host.version = kVersion;
+    }
+    return gathering;
+  }
+
+  void open_door() {
+    DoorRules rules;
+    rules.host = gathering_.host;
+    rules.ranks = static_cast<int>(processes_.size());
+    rules.without_rank = job_.cluster.workers;
+    rules.fabric_token = token_;
+    rules.fabric_port = fabric_.endpoint().port;
+    auto door = Door::open(gathering_.address, gathering_.port, std::move(rules));
+    if (!door) {
+      throw RunFailed(door.error().message);
+    }
+    door_ = std::move(*door);
+  }
+
   void conduct(Node& node) {
-    start_workers();
+    for (ProcessState& process : processes_) {
+      process.heard = node_.now();
+    }
+    start_processes();
     watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
     introduce_workers();
     watch_until([&] { return all([](const auto& w) { return w.ready; }); });
@@ -116,33 +161,38 @@ class Coordinator {
     serving_ = false;
   }
 
-  void start_workers() {
+  bool started_here(std::size_t rank) const {
+    return !gathering_.worker_command.empty() && !(gathering_.workers_come && is_worker(rank));
+  }
+
+  void start_processes() {
     const std::string threads = std::to_string(job_.cluster.threads);
     const std::vector<std::string> environment = {
-        std::string(kTokenVariable) + "=" + token_, "OMP_NUM_THREADS=" + threads,
+        std::string(kTokenVariable) + "=" + token(), "OMP_NUM_THREADS=" + threads,
         "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      auto command = launch_.worker_command;
-      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", fabric_.endpoint().port),
-                                     "--rank", std::to_string(rank)});
+      if (!started_here(rank)) {
+        continue;
+      }
+      auto command = gathering_.worker_command;
+      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", door().port), "--rank",
+                                     std::to_string(rank)});
       processes_[rank].pid =
           children_.start(static_cast<Rank>(rank), command, environment, STDERR_FILENO);
-      processes_[rank].heard = node_.now();
-      if (launch_.quotas && is_worker(rank)) {
-        expect(launch_.quotas->add(static_cast<Rank>(rank), processes_[rank].pid));
+      if (gathering_.quotas && is_worker(rank)) {
+        expect(gathering_.quotas->add(static_cast<Rank>(rank), processes_[rank].pid));
       }
     }
   }
 
   void introduce_workers() {
     StartInfo start;
-    start.job = launch_.job_text;
+    start.job = gathering_.job_text;
     start.heartbeat = job_.cluster.heartbeat / kHeartbeatsPerDeadline;
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
       processes_[rank].started = true;
       processes_[rank].heard = node_.now();
       start.endpoints.push_back(*processes_[rank].endpoint);
-      fabric_.set_peer(static_cast<Rank>(rank), *processes_[rank].endpoint);
     }
     tell_all(Control::kStart, encode(start));
     introduced_ = true;
@@ -155,8 +205,29 @@ class Coordinator {
     leaving_ = true;
     tell_all(Control::kLeave);
     const Seconds deadline = node_.now() + kLeaveDeadline;
-    watch_until([&] { return !children_.any_running() || node_.now() > deadline; });
+    watch_until([&] {
+      const bool all_gone = !children_.any_running() && all([&](const ProcessState& process) {
+        return process.pid != 0 || process.gone;
+      });
+      return all_gone || node_.now() > deadline;
+    });
     children_.kill_all();
+  }
+
+  // Those who came by themselves end by themselves, once they know why.
+  void abort(const std::string& reason) {
+    bool told = false;
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      if (!started_here(rank) && processes_[rank].endpoint) {
+        fabric_.send(static_cast<Rank>(rank),
+                     {kCoordinator, Channel::kControl, header_of(Control::kAbort),
+                      encode(FailedInfo{kAnyRank, reason})});
+        told = true;
+      }
+    }
+    if (told) {
+      fabric_.close(kGoodbyeSeconds);
+    }
   }
 
   // Everything that happens, happens in here: messages, ends of processes, silence, signals.
@@ -168,6 +239,7 @@ class Coordinator {
       }
       if (node_.now() - looked_ >= kTick) {
         looked_ = node_.now();
+        look_at_door();
         look_at_processes();
         look_at_clocks();
         look_at_monitor();
@@ -183,6 +255,7 @@ class Coordinator {
   // and then. Two threads that wait for messages would wake each other with every one of them.
   std::optional<Message> next_message() {
     Rank lost = kAnyRank;
+    std::string why;
     try {
       const bool beside_service = serving_;
       auto message =
@@ -193,12 +266,23 @@ class Coordinator {
       return message;
     } catch (const Interrupted& interrupted) {
       lost = interrupted.peer();
+      why = interrupted.what();
       if (lost == kAnyRank) {
         throw;  // the service failed, and has said why
       }
     }
-    node_.forget(lost);  // its process or its silence will tell why
+    node_.forget(lost);
+    on_lost(lost, why);
     return std::nullopt;
+  }
+
+  // Of a process that was started here, its end or its silence will tell why.
+  void on_lost(Rank rank, const std::string& why) {
+    ProcessState& process = processes_[static_cast<std::size_t>(rank)];
+    process.gone = true;
+    if (process.pid == 0 && !process.failed && !leaving_) {
+      suspect(rank, "is lost: " + why, false);
+    }
   }
 
   void handle(const Message& message) {
@@ -214,6 +298,7 @@ class Coordinator {
       case Control::kJoin:
         if (auto info = decode<JoinInfo>(message.payload)) {
           worker.endpoint = info->endpoint;
+          fabric_.set_peer(message.from, info->endpoint);
           return true;
         }
         return false;
@@ -234,7 +319,14 @@ class Coordinator {
         return worker.done.has_value();
       case Control::kFailed:
         if (auto info = decode<FailedInfo>(message.payload)) {
+          worker.failed = true;
           suspect(message.from, "failed: " + info->reason, info->peer >= 0);
+          return true;
+        }
+        return false;
+      case Control::kAsk:
+        if (auto info = decode<FailedInfo>(message.payload)) {
+          asked_ = asked_ ? asked_ : info->reason;
           return true;
         }
         return false;
@@ -300,14 +392,32 @@ class Coordinator {
   // An exit code follows a reason that was told before; a signal is a reason of its own.
   static bool exited_by_itself(int status) { return WIFEXITED(status); }
 
+  void look_at_door() {
+    if (introduced_) {
+      return;
+    }
+    door_->look();
+    if (const auto quarrel = door_->quarrel()) {
+      throw RunFailed(*quarrel);
+    }
+    const std::vector<Rank> missing = door_->missing();
+    if (!missing.empty() && node_.now() > gathering_.patience) {
+      const bool one = missing.size() == 1;
+      throw RunFailed(fmt::format("{} {} {} missing: not at the door within {:g} s",
+                                  one ? "rank" : "ranks", fmt::join(missing, ", "),
+                                  one ? "is" : "are", gathering_.patience));
+    }
+  }
+
   void look_at_clocks() {
     if (leaving_) {
       return;
     }
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
       const ProcessState& worker = processes_[rank];
-      const Seconds patience = worker.started ? job_.cluster.heartbeat : kJoinDeadline;
-      if (node_.now() - worker.heard > patience) {
+      const Seconds patience = worker.started ? job_.cluster.heartbeat : gathering_.patience;
+      const bool may_be_silent = worker.endpoint && !worker.started;  // it waits for the others
+      if (!may_be_silent && node_.now() - worker.heard > patience) {
         suspect(static_cast<Rank>(rank), fmt::format("gave no sign of life for {:g} s", patience),
                 false);
       }
@@ -323,6 +433,8 @@ class Coordinator {
     }
     if (auto reason = monitor_.stop_requested()) {
       stopped_ = reason;
+    } else if (asked_) {
+      stopped_ = asked_;
     } else if (evaluator_.target_reached()) {
       stopped_ = "target";
     }
@@ -334,14 +446,14 @@ class Coordinator {
 
   // From the start of training on every worker has the quota of its speed; while it loads, none.
   void look_at_speeds() {
-    if (!launch_.quotas || !training_) {
+    if (!gathering_.quotas || !training_) {
       return;
     }
     const auto quotas = quotas_at(job_.cluster, node_.now(), cores_here());
     for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
       if (processes_[rank].quota != quotas[rank]) {
         processes_[rank].quota = quotas[rank];
-        expect(launch_.quotas->set(static_cast<Rank>(rank), quotas[rank]));
+        expect(gathering_.quotas->set(static_cast<Rank>(rank), quotas[rank]));
       }
     }
   }
@@ -369,12 +481,18 @@ class Coordinator {
     if (cause_ && (cause_->consequence <= consequence)) {
       return;
     }
-    const bool known = rank >= 0 && rank < std::ssize(processes_);
-    const pid_t pid = known ? processes_[static_cast<std::size_t>(rank)].pid : 0;
     const int server = rank - job_.cluster.workers;
     const std::string name =
         server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
-    cause_ = {fmt::format("{} (pid {}) {}", name, pid, what), node_.now(), consequence};
+    cause_ = {fmt::format("{} ({}) {}", name, whereabouts(rank), what), node_.now(), consequence};
+  }
+
+  std::string whereabouts(Rank rank) const {
+    const bool known = rank >= 0 && rank < std::ssize(processes_);
+    const pid_t pid = known ? processes_[static_cast<std::size_t>(rank)].pid : 0;
+    const auto guest = known && pid == 0 ? door_->guest(rank) : std::nullopt;
+    return guest ? fmt::format("pid {} on {}", guest->pid, guest->host)
+                 : fmt::format("pid {}", pid);
   }
 
   void throw_root_cause() {
@@ -433,12 +551,13 @@ class Coordinator {
 
   const Job& job_;
   RunMonitor& monitor_;
-  const LaunchOptions& launch_;
-  const std::string token_;
+  const Gathering gathering_;
+  const std::string token_;  // of the fabric
   std::vector<ProcessState> processes_;
   Driver driver_;
   RealNode node_;
   TcpFabric fabric_;
+  std::unique_ptr<Door> door_;
   const std::int64_t dataset_;  // training samples in it
   const std::int64_t limit_;
   Evaluator evaluator_;
@@ -453,6 +572,7 @@ class Coordinator {
   std::atomic<bool> serving_ = false;          // the method's service is at work
   Journal service_journal_;
   WorkerNews service_news_;
+  std::optional<std::string> asked_;  // a worker would like to stop
   std::optional<std::string> stopped_;
   std::atomic<bool> stopping_ = false;  // the same, for the service
   std::optional<Cause> cause_;
@@ -461,11 +581,12 @@ class Coordinator {
   Children children_;  // last: killed before anything they talk to is gone
 };
 
-}  // namespace
-
-RunOutcome train_with_processes(const Job& job, Task& task, RunMonitor& monitor,
-                                const LaunchOptions& launch) {
-  return Coordinator(job, task, monitor, launch).run();
-}
+Coordinator::Coordinator(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)
+    : impl_(std::make_unique<Impl>(job, task, monitor, std::move(gathering))) {}
+Coordinator::~Coordinator() = default;
+Endpoint Coordinator::door() const { return impl_->door(); }
+const std::string& Coordinator::token() const { return impl_->token(); }
+Admission Coordinator::admission_of_host() const { return impl_->admission_of_host(); }
+RunOutcome Coordinator::run() { return impl_->run(); }
 
 }  // namespace motley

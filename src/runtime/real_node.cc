@@ -88,14 +88,20 @@ void RealNode::forget(Rank peer) {
 }
 
 void RealNode::busy(Seconds cost, const std::function<void()>& body) {
-  const auto seconds_since = [](Driver::Clock::time_point moment) {
-    return duration<double>(Driver::Clock::now() - moment).count();
-  };
   const auto began = Driver::Clock::now();
   body();
+  last(began, cost);
+}
+
+void RealNode::make_last(Seconds began, Seconds cost) { last(moment(began), cost); }
+
+void RealNode::last(Driver::Clock::time_point began, Seconds cost) {
   if (!paced_) {
     return;
   }
+  const auto seconds_since = [](Driver::Clock::time_point moment) {
+    return duration<double>(Driver::Clock::now() - moment).count();
+  };
   std::unique_lock lock(driver_.mutex());
   if (cost <= 0) {
     return pacer_.owe(seconds_since(began));

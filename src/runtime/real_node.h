@@ -45,6 +45,9 @@ class RealNode final : public Node, public FabricSink {
   // Whether busy() lasts as long as it is told (runtime/pacer.h). Where something else makes the
   // machine slow, it lasts as long as its body does.
   void set_paced(bool paced) { paced_ = paced; }
+  // Computing that began at that moment of this node's clock is to last so long: as busy(), for
+  // whoever has computed already.
+  void make_last(Seconds began, Seconds cost);
   Pace pace() const;
 
   Rank rank() const override { return rank_; }
@@ -62,6 +65,7 @@ class RealNode final : public Node, public FabricSink {
 
  private:
   Driver::Clock::time_point moment(Seconds at) const;
+  void last(Driver::Clock::time_point began, Seconds cost);
   // `lock` holds the driver's mutex.
   void sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment);
   void failed(std::exception_ptr error);

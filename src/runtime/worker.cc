@@ -1,22 +1,17 @@
 #include "runtime/worker.h"
 
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <functional>
-#include <mutex>
 #include <thread>
+#include <utility>
 
-#include "fabric/driver.h"
-#include "fabric/tcp.h"
+#include "motley/version.h"
 #include "runtime/clock_offset.h"
-#include "runtime/control.h"
-#include "runtime/real_node.h"
 #include "runtime/run.h"
-#include "sync/loop.h"
+#include "sync/beginning.h"
 
 namespace motley {
 namespace {
@@ -24,10 +19,16 @@ namespace {
 constexpr double kGoodbyeSeconds = 2;
 constexpr Seconds kProgressInterval = 0.1;
 constexpr int kClockProbes = 8;
+constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
+constexpr auto kNap = std::chrono::milliseconds(5);
+
+std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
+
+}  // namespace
 
 // Tells the coordinator that this process is alive, and more, whatever the training thread is
 // doing.
-class Heartbeat {
+class Worker::Heartbeat {
  public:
   Heartbeat(Seconds interval, std::function<void()> beat)
       : interval_(interval), beat_(std::move(beat)), thread_([this] { go_on(); }) {}
@@ -59,217 +60,301 @@ class Heartbeat {
   std::thread thread_;
 };
 
-class Worker final : public FabricSink, public Observer {
- public:
-  explicit Worker(const WorkerOptions& options)
-      : options_(options),
-        node_(driver_, options.rank, 0),
-        fabric_(driver_, *this, {.self = options.rank, .token = options.token}) {
-    node_.attach(fabric_);
-    fabric_.set_peer(kCoordinator, options.coordinator);
-  }
+Worker::Worker(const Admission& admission)
+    : rank_(admission.rank),
+      node_(driver_, rank_, 0),
+      fabric_(driver_, *this,
+              {.self = rank_, .token = admission.token, .address = admission.here}) {
+  node_.attach(fabric_);
+  fabric_.set_peer(kCoordinator, admission.coordinator);
+}
 
-  int run(const JobLoader& load) {
-    FailedInfo failure;
-    try {
-      if (Status status = work(load); status) {
-        fabric_.close(kGoodbyeSeconds);
-        return 0;
-      } else {
-        failure.reason = status.error().message;
-      }
-    } catch (const Interrupted& interrupted) {
-      failure = {interrupted.peer(), interrupted.what()};
-    } catch (const std::exception& exception) {
-      failure.reason = exception.what();
-    }
-    if (!coordinator_gone_) {
-      tell(Control::kFailed, encode(failure));
-      fabric_.close(kGoodbyeSeconds);
-    }
-    return 1;
-  }
+Worker::~Worker() = default;
 
- private:
-  Status work(const JobLoader& load) {
-    tell(Control::kJoin, encode(JoinInfo{fabric_.endpoint()}));
-    const auto start = decode<StartInfo>(await(Control::kStart).payload);
-    if (!start) {
-      return fail("the coordinator's start message is damaged");
-    }
-    Heartbeat heartbeat(std::min(start->heartbeat, kProgressInterval), [this] { beat(); });
-    const auto loaded = load(start->job, options_.rank);
-    if (!loaded) {
-      return tl::unexpected(loaded.error());
-    }
-    for (std::size_t rank = 0; rank < start->endpoints.size(); ++rank) {
-      fabric_.set_peer(static_cast<Rank>(rank), start->endpoints[rank]);
-    }
-    node_.set_size(loaded->job.cluster.workers);
-    return loaded->task ? train_job(loaded->job, *loaded->task) : hold_parameters(loaded->job);
+Result<std::string> Worker::join() {
+  tell(Control::kJoin, encode(JoinInfo{fabric_.endpoint()}));
+  auto start = decode<StartInfo>(await(Control::kStart).payload);
+  if (!start) {
+    return motley::fail("the coordinator's start message is damaged");
   }
+  endpoints_ = std::move(start->endpoints);
+  heartbeat_ = std::make_unique<Heartbeat>(std::min(start->heartbeat, kProgressInterval),
+                                           [this] { beat(); });
+  return std::move(start->job);
+}
 
-  Status train_job(const Job& job, Task& task) {
-    node_.set_paced(!job.cluster.has_quotas());
-    auto replica = task.make_replica();
-    const Part part{job,
-                    task.training_samples(),
-                    *replica,
-                    *this,
-                    [this] { return stop_requested_.load(); },
-                    nullptr,
-                    &journal_};
-    if (Status status = await_go(); !status) {
-      return status;
+void Worker::meet(const Job& job) {
+  for (std::size_t rank = 0; rank < endpoints_.size(); ++rank) {
+    fabric_.set_peer(static_cast<Rank>(rank), endpoints_[rank]);
+  }
+  node_.set_size(job.cluster.workers);
+}
+
+Status Worker::start(const Job& job, Replica& replica, std::int64_t training_samples,
+                     Beginning beginning) {
+  meet(job);
+  node_.set_paced(!job.cluster.has_quotas());
+  replica_ = &replica;
+  if (beginning == Beginning::kOfRankZero) {
+    begin_alike(node_, replica);
+  }
+  if (Status status = await_go(); !status) {
+    return status;
+  }
+  const Part part{job,
+                  training_samples,
+                  replica,
+                  *this,
+                  [this] { return stop_requested_.load(); },
+                  nullptr,
+                  &journal_};
+  training_now_ = true;
+  training_ = std::make_unique<Training>(node_, part);
+  return {};
+}
+
+std::optional<Work> Worker::begin() {
+  auto work = training_->begin();
+  step_began_ = node_.now();
+  return work;
+}
+
+void Worker::finish(double loss_sum) {
+  node_.make_last(step_began_, training_->cost());
+  training_->finish(loss_sum);
+}
+
+void Worker::leave() {
+  node_.run([](Node&) {});  // what the method spawned has its own end
+  training_now_ = false;
+  tell_progress();
+
+  DoneInfo done;
+  done.result = training_->result();
+  done.cluster_samples = last_.samples;
+  done.paced_steps = node_.pace().steps;
+  done.missed_steps = node_.pace().missed;
+  if (rank_ == 0) {
+    send_snapshot({done.result.times.seconds, last_.samples, true, {}, {}});
+  } else {
+    done.result.allocation.history.clear();  // one worker's is enough
+  }
+  tell_done(std::move(done));
+}
+
+Status Worker::hold(const Job& job) {
+  meet(job);
+  if (Status status = await_go(); !status) {
+    return status;
+  }
+  node_.run([&](Node& node) { motley::hold(node, job); });
+  tell_done({});
+  return {};
+}
+
+void Worker::tell_done(DoneInfo done) {
+  done.bytes_sent = fabric_.bytes_sent();
+  tell(Control::kDone, encode(done));
+  await(Control::kLeave);
+  heartbeat_.reset();
+  fabric_.close(kGoodbyeSeconds);
+}
+
+std::string Worker::fail(const std::exception_ptr& error) {
+  FailedInfo failure;
+  try {
+    std::rethrow_exception(error);
+  } catch (const Interrupted& interrupted) {
+    failure = {interrupted.peer(), interrupted.what()};
+  } catch (const std::exception& exception) {
+    failure.reason = exception.what();
+  } catch (...) {
+    failure.reason = "something was thrown that is no std::exception";
+  }
+  return fail(failure);
+}
+
+// The first cause may be another one's, and only the coordinator sees all of them.
+std::string Worker::fail(const FailedInfo& failure) {
+  const auto verdict = [&] {
+    std::lock_guard lock(telling_);
+    return abort_;
+  };
+  if (!verdict() && !coordinator_gone_) {
+    tell(Control::kFailed, encode(failure));
+    const auto deadline = Driver::Clock::now() + std::chrono::duration<double>(kVerdictSeconds);
+    while (!verdict() && !coordinator_gone_ && Driver::Clock::now() < deadline) {
+      std::this_thread::sleep_for(kNap);
     }
-    training_ = true;
-    DoneInfo done;
-    node_.run([&](Node& node) { done.result = train(node, part); });
-    training_ = false;
+  }
+  heartbeat_.reset();
+  fabric_.close(kGoodbyeSeconds);
+  return verdict().value_or(failure.reason);
+}
+
+void Worker::ask_to_stop(const std::string& why) {
+  tell(Control::kAsk, encode(FailedInfo{kAnyRank, why}));
+}
+
+// The coordinator's clock, in this one's time.
+Status Worker::find_clock() {
+  std::vector<ClockProbe> probes;
+  for (int i = 0; i < kClockProbes; ++i) {
+    const std::int64_t asked = clock_ns();
+    tell(Control::kClock);
+    const auto answer = await(Control::kClock).payload.record<ClockInfo>();
+    if (!answer) {
+      return motley::fail("the coordinator's clock message is damaged");
+    }
+    probes.push_back({asked, answer->now_ns, clock_ns()});
+  }
+  clock_offset_ = clock_offset(probes);
+  return {};
+}
+
+Status Worker::await_go() {
+  if (Status status = find_clock(); !status) {
+    return status;
+  }
+  tell(Control::kReady);
+  const auto go = await(Control::kGo).payload.record<GoInfo>();
+  if (!go) {
+    return motley::fail("the coordinator's go message is damaged");
+  }
+  node_.restart_clock(
+      Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns - clock_offset_)));
+  return {};
+}
+
+void Worker::on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) {
+  last_ = progress;
+  so_far_ = so_far;
+  std::lock_guard lock(telling_);
+  progress_.loss.add(progress.loss_sum, progress.loss_samples);
+  progress_.seconds = now;
+  progress_.progress = progress;
+  progress_.news.figures = figures_of(so_far, 0);
+}
+
+// On the heartbeat's thread.
+void Worker::beat() {
+  if (training_now_) {
     tell_progress();
+  } else {
+    tell(Control::kHeartbeat);
+  }
+}
 
-    done.cluster_samples = last_.samples;
-    done.bytes_sent = fabric_.bytes_sent();
-    done.paced_steps = node_.pace().steps;
-    done.missed_steps = node_.pace().missed;
-    if (options_.rank == 0) {
-      send_snapshot({done.result.times.seconds, last_.samples, true, {}, {}}, *replica);
-    } else {
-      done.result.allocation.history.clear();  // one worker's is enough
+void Worker::tell_progress() {
+  std::lock_guard lock(telling_);
+  progress_.activity = journal_.activity();
+  progress_.news.figures.bytes_sent = fabric_.bytes_sent();
+  journal_.take(progress_.news.entries);
+  tell(Control::kProgress, encode(progress_));
+  progress_.loss = {};
+}
+
+void Worker::on_snapshot(Seconds now, const Progress& progress, Replica&) {
+  tell_progress();  // before it: the losses that led to this model
+  send_snapshot({now, progress.samples, false, *progress.evaluate, {}});
+}
+
+void Worker::send_snapshot(const SnapshotNote& note) {
+  tell(Control::kSnapshot, encode(SnapshotInfo{note, snapshot_of(*replica_)}));
+}
+
+void Worker::on_message(Message message) {
+  const bool control = message.channel == Channel::kControl;
+  if (control && kind_of(message) == Control::kStop) {
+    stop_requested_ = true;
+  } else if (control && kind_of(message) == Control::kAbort) {
+    const auto info = decode<FailedInfo>(message.payload);
+    const std::string reason = info ? info->reason : "the coordinator gave up";
+    {
+      std::lock_guard lock(telling_);
+      abort_ = reason;
     }
-    tell(Control::kDone, encode(done));
-    await(Control::kLeave);
-    return {};
+    node_.stop(reason);
+  } else {
+    node_.on_message(std::move(message));
   }
+}
 
-  // A server's part.
-  Status hold_parameters(const Job& job) {
-    if (Status status = await_go(); !status) {
-      return status;
-    }
-    node_.run([&](Node& node) { hold(node, job); });
-    DoneInfo done;
-    done.bytes_sent = fabric_.bytes_sent();
-    tell(Control::kDone, encode(done));
-    await(Control::kLeave);
-    return {};
+void Worker::on_peer_lost(Rank peer, const std::string& reason) {
+  if (peer == kCoordinator) {
+    coordinator_gone_ = true;
+    node_.stop(reason);
+  } else {
+    node_.on_peer_lost(peer, reason);
   }
+}
 
-  // The coordinator's clock, in this one's time.
-  Status find_clock() {
-    std::vector<ClockProbe> probes;
-    for (int i = 0; i < kClockProbes; ++i) {
-      const std::int64_t asked = clock_ns();
-      tell(Control::kClock);
-      const auto answer = await(Control::kClock).payload.record<ClockInfo>();
-      if (!answer) {
-        return fail("the coordinator's clock message is damaged");
-      }
-      probes.push_back({asked, answer->now_ns, clock_ns()});
-    }
-    clock_offset_ = clock_offset(probes);
-    return {};
+void Worker::tell(Control kind, Payload payload) {
+  fabric_.send(kCoordinator, {rank_, Channel::kControl, header_of(kind), std::move(payload)});
+}
+
+Message Worker::await(Control kind) {
+  Message message = node_.receive({Channel::kControl, kCoordinator});
+  if (kind_of(message) != kind) {
+    throw std::runtime_error("the coordinator spoke out of turn");
   }
+  return message;
+}
 
-  static std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
+Visitor visitor_of_this_process() {
+  Visitor visitor;
+  visitor.version = kVersion;
+  visitor.pid = getpid();
+  std::array<char, 256> name{};
+  visitor.host = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+  return visitor;
+}
 
-  Status await_go() {
-    if (Status status = find_clock(); !status) {
-      return status;
-    }
-    tell(Control::kReady);
-    const auto go = await(Control::kGo).payload.record<GoInfo>();
-    if (!go) {
-      return fail("the coordinator's go message is damaged");
-    }
-    node_.restart_clock(
-        Driver::Clock::time_point(std::chrono::nanoseconds(go->began_ns - clock_offset_)));
-    return {};
+namespace {
+
+Status train_job(Worker& worker, const Job& job, Task& task) {
+  const auto replica = task.make_replica();
+  const Status started =
+      worker.start(job, *replica, task.training_samples(), Beginning::kAlike);
+  if (!started) {
+    return started;
   }
-
-  void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) override {
-    last_ = progress;
-    std::lock_guard lock(telling_);
-    progress_.loss.add(progress.loss_sum, progress.loss_samples);
-    progress_.seconds = now;
-    progress_.progress = progress;
-    progress_.news.figures = figures_of(so_far, 0);
+  while (const auto work = worker.begin()) {
+    worker.finish(replica->compute(work->samples));
   }
+  worker.leave();
+  return {};
+}
 
-  // On the heartbeat's thread.
-  void beat() {
-    if (training_) {
-      tell_progress();
-    } else {
-      tell(Control::kHeartbeat);
-    }
+Status take_part(Worker& worker, Rank rank, const JobLoader& load) {
+  const auto text = worker.join();
+  if (!text) {
+    return tl::unexpected(text.error());
   }
-
-  void tell_progress() {
-    std::lock_guard lock(telling_);
-    progress_.activity = journal_.activity();
-    progress_.news.figures.bytes_sent = fabric_.bytes_sent();
-    journal_.take(progress_.news.entries);
-    tell(Control::kProgress, encode(progress_));
-    progress_.loss = {};
+  const auto loaded = load(*text, rank);
+  if (!loaded) {
+    return tl::unexpected(loaded.error());
   }
-
-  void on_snapshot(Seconds now, const Progress& progress, Replica& replica) override {
-    tell_progress();  // before it: the losses that led to this model
-    send_snapshot({now, progress.samples, false, *progress.evaluate, {}}, replica);
-  }
-
-  void send_snapshot(const SnapshotNote& note, Replica& replica) {
-    tell(Control::kSnapshot, encode(SnapshotInfo{note, snapshot_of(replica)}));
-  }
-
-  void on_message(Message message) override {
-    if (message.channel == Channel::kControl && kind_of(message) == Control::kStop) {
-      stop_requested_ = true;
-    } else {
-      node_.on_message(std::move(message));
-    }
-  }
-
-  void on_peer_lost(Rank peer, const std::string& reason) override {
-    if (peer == kCoordinator) {
-      coordinator_gone_ = true;
-      node_.stop(reason);
-    } else {
-      node_.on_peer_lost(peer, reason);
-    }
-  }
-
-  void tell(Control kind, Payload payload = {}) {
-    fabric_.send(kCoordinator, {options_.rank, Channel::kControl, header_of(kind), payload});
-  }
-
-  Message await(Control kind) {
-    Message message = node_.receive({Channel::kControl, kCoordinator});
-    if (kind_of(message) != kind) {
-      throw std::runtime_error("the coordinator spoke out of turn");
-    }
-    return message;
-  }
-
-  const WorkerOptions options_;
-  Driver driver_;
-  RealNode node_;
-  TcpFabric fabric_;
-  std::atomic<bool> stop_requested_ = false;
-  std::atomic<bool> coordinator_gone_ = false;
-  Progress last_;
-  std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
-  Journal journal_;
-  std::atomic<bool> training_ = false;
-  std::mutex telling_;     // training thread and heartbeat
-  ProgressInfo progress_;  // guarded by it: what was last known
-};
+  return loaded->task ? train_job(worker, loaded->job, *loaded->task) : worker.hold(loaded->job);
+}
 
 }  // namespace
 
-int run_worker(const WorkerOptions& options, const JobLoader& load) {
-  return Worker(options).run(load);
+Status run_worker(const WorkerOptions& options, const JobLoader& load) {
+  Visitor me = visitor_of_this_process();
+  me.rank = options.rank;
+  me.token = options.token;
+  const auto admission = knock(options.door, me, options.patience);
+  if (!admission) {
+    return tl::unexpected(admission.error());
+  }
+  Worker worker(*admission);
+  try {
+    const Status status = take_part(worker, admission->rank, load);
+    return status ? status : motley::fail("{}", worker.fail({kAnyRank, status.error().message}));
+  } catch (...) {
+    return motley::fail("{}", worker.fail(std::current_exception()));
+  }
 }
 
 }  // namespace motley
