@@ -1,0 +1,60 @@
+#include "runtime/addresses.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+namespace motley {
+
+Endpoint Address::endpoint() const {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (getnameinfo(get(), size, host.data(), host.size(), port.data(), port.size(),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  return {host.data(), static_cast<std::uint16_t>(std::stoi(port.data()))};
+}
+
+Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return fail("{}", error == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> keeper(found, freeaddrinfo);
+  std::vector<Address> addresses;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    Address address;
+    std::memcpy(&address.bytes, each->ai_addr, each->ai_addrlen);
+    address.size = each->ai_addrlen;
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+Address own_address(int socket) {
+  Address address;
+  getsockname(socket, address.get(), &address.size);
+  return address;
+}
+
+Address peer_address(int socket) {
+  Address address;
+  getpeername(socket, address.get(), &address.size);
+  return address;
+}
+
+std::string show(const Endpoint& endpoint) {
+  const bool is_v6 = endpoint.host.find(':') != std::string::npos;
+  return is_v6 ? fmt::format("[{}]:{}", endpoint.host, endpoint.port)
+               : fmt::format("{}:{}", endpoint.host, endpoint.port);
+}
+
+}  // namespace motley

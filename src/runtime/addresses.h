@@ -1,0 +1,36 @@
+// Addresses of sockets: names to addresses, addresses to text.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "fabric/fabric.h"
+
+namespace motley {
+
+struct Address {
+  sockaddr_storage bytes{};
+  socklen_t size = sizeof bytes;
+
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
+  int family() const { return bytes.ss_family; }
+  // In numbers.
+  Endpoint endpoint() const;
+};
+
+// All addresses of a name, or the one that is written in numbers; may ask a name server, and wait
+// for it. The error is the system's reason.
+Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port);
+
+Address own_address(int socket);
+Address peer_address(int socket);
+
+// "10.0.0.1:29500", "[::1]:29500"
+std::string show(const Endpoint& endpoint);
+
+}  // namespace motley

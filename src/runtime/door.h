@@ -1,0 +1,124 @@
+// The door: where the processes of a run come together, before there is a fabric between them.
+//
+//   auto door = Door::open("0.0.0.0", 29500, rules);       the coordinator's side
+//   while (!door->missing().empty()) { door->look(); ... }
+//
+//   auto admission = knock({"10.0.0.1", 29500}, me, 60);   everybody else's
+//
+// One connection for each visitor: it says who it is and what it is about to train, and is told its
+// rank and where the fabric is, or why it is refused. Whoever would train something else than the
+// host is refused with the first difference, before anything is trained.
+//
+// The exchange is one line of JSON each way, ended by '\n', of at most 4 MiB. `motley` (the
+// version) in both, and `refused` (the reason, a whole sentence) in the answer, stay readable for
+// all versions to come: versions are compared first, so that anything else may change with them.
+//
+// The door is open to whoever can reach its port. A stranger without the token is told nothing of
+// the run; noise and silence cost a connection for at most 5 s, and never end a run.
+//
+// Cost: look() makes one system call for every visitor that waits, and one more.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "fabric/fabric.h"
+#include "runtime/agreement.h"
+
+namespace motley {
+
+// What a visitor is told.
+struct Admission {
+  Rank rank = 0;
+  std::string token;     // of the fabric
+  Endpoint coordinator;  // of the fabric; host: the address, in numbers, at which it was reached
+  std::string here;      // this process's own address on the way to the door, in numbers: where its
+                         // fabric should listen
+};
+
+struct DoorRules {
+  // What all must agree with: version, token, job, parameters. Without a rank it is a coordinator
+  // without a worker in its process; a rank that it has is taken by it from the start.
+  Visitor host;
+  // Workers and servers that may come are first .. first+ranks-1.
+  int first = 0;
+  int ranks = 1;
+  std::string fabric_token;
+  std::uint16_t fabric_port = 0;
+  Seconds patience = 5;  // with a visitor that says nothing
+};
+
+// The coordinator's side. One thread; nothing in it waits.
+class Door {
+ public:
+  // `address` is a name or a number; port 0 is any that is free. The error says which address and
+  // why: "127.0.0.1:29500 is in use".
+  static Result<std::unique_ptr<Door>> open(const std::string& address, std::uint16_t port,
+                                            DoorRules rules);
+
+  Endpoint endpoint() const { return endpoint_; }
+
+  // Lets in, hears and answers whoever is there. Call it often.
+  void look();
+
+  // Who came as that rank.
+  std::optional<Visitor> guest(Rank rank) const;
+  // Who has not come yet.
+  std::vector<Rank> missing() const;
+  // Visitors that have not said all, or not heard all.
+  std::size_t waiting() const { return visits_.size(); }
+  // Somebody of this run was refused because it does not agree (version, job, parameters): the run
+  // cannot be. The first reason. A duplicate rank, a wrong token or noise are no quarrel.
+  std::optional<std::string> quarrel() const { return quarrel_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Visit {
+    Descriptor socket;
+    Clock::time_point deadline;
+    std::string heard = {};
+    std::string answer = {};  // what is left of it to send; once there is one, nothing is heard
+  };
+  struct Guest {
+    Visitor visitor;
+    std::string visit;  // names one call of knock(): who asks again is told the same again
+  };
+
+  Door(Descriptor socket, DoorRules rules);
+
+  void let_in();
+  bool is_over(Visit& visit);  // hears and answers; true when the connection can be closed
+  bool hear(Visit& visit);     // false when it is gone or says too much
+  std::string answer(const std::string& line, const Endpoint& from);
+  std::optional<std::string> objection(Visitor& visitor, const std::string& visit);
+  Result<Rank> rank_for(const Visitor& visitor, const std::string& visit) const;
+
+  const Descriptor socket_;
+  const DoorRules rules_;
+  const Endpoint endpoint_;
+  std::list<Visit> visits_;
+  std::size_t held_ = 0;  // bytes heard, of all visits
+  std::map<Rank, Guest> guests_;
+  std::optional<std::string> quarrel_;
+};
+
+// The others' side. Waits, for `deadline` seconds at most; asks again while nobody listens (rank 0
+// may come later) or the connection is lost. Names of hosts are resolved. An error is a whole
+// sentence: "rank 0 is missing: nobody listens at 10.0.0.1:29500 after 60 s", "refused by rank 0
+// (pid 70 on a): rank 2 (pid 77 on b) has motley 0.2.0, rank 0 (pid 70 on a) has 0.1.0".
+Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline);
+
+// The longest line of the exchange.
+inline constexpr std::size_t kLongestLine = 4 << 20;
+
+}  // namespace motley

@@ -1,0 +1,388 @@
+#include "runtime/door.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/random.h"
+#include "runtime/addresses.h"
+#include "tests/raw_client.h"
+
+namespace motley::door_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr Seconds kLong = 20;
+
+Visitor host() { return {.version = "0.1.0", .rank = 0, .host = "a", .pid = 70, .token = "t"}; }
+Visitor guest(std::optional<Rank> rank, std::int64_t pid = 77) {
+  return {.version = "0.1.0", .rank = rank, .host = "b", .pid = pid, .token = "t"};
+}
+
+DoorRules rules(int ranks) {
+  return {.host = host(), .ranks = ranks, .fabric_token = "secret", .fabric_port = 4711};
+}
+
+std::unique_ptr<Door> open_door(const DoorRules& rules) {
+  return std::move(Door::open("127.0.0.1", 0, rules).value());
+}
+
+// Looks until the condition holds; false when it does not in time.
+template <class Condition>
+bool look_until(Door& door, Condition reached) {
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  while (!reached()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    door.look();
+  }
+  return true;
+}
+
+bool is_ready(std::future<Result<Admission>>& answer) {
+  return answer.wait_for(1ms) == std::future_status::ready;
+}
+
+std::future<Result<Admission>> begin_knock(const Endpoint& door, const Visitor& visitor) {
+  return std::async(std::launch::async, [=] { return knock(door, visitor, kLong); });
+}
+
+Result<Admission> come(Door& door, const Visitor& visitor) {
+  auto answer = begin_knock(door.endpoint(), visitor);
+  EXPECT_TRUE(look_until(door, [&] { return is_ready(answer); }));
+  return answer.get();
+}
+
+std::string refusal(Door& door, const Visitor& visitor) {
+  const auto answer = come(door, visitor);
+  return answer ? "no refusal" : answer.error().message;
+}
+
+RawClient raw(const Endpoint& endpoint) {
+  return RawClient(fmt::format("http://127.0.0.1:{}/", endpoint.port));
+}
+
+// All that the door answers until it hangs up.
+std::string rest_of(RawClient& client, Door& door) {
+  auto rest = std::async(std::launch::async, [&] { return client.rest(); });
+  EXPECT_TRUE(look_until(door, [&] { return rest.wait_for(0ms) == std::future_status::ready; }));
+  return rest.get();
+}
+
+// A port that nobody else is given; others may listen there.
+struct HeldPort {
+  HeldPort() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const Address any = resolve("127.0.0.1", 0).value().front();
+    EXPECT_EQ(bind(socket.get(), any.get(), any.size), 0);
+    endpoint = own_address(socket.get()).endpoint();
+  }
+  Descriptor socket;
+  Endpoint endpoint;
+};
+
+TEST(Door, AVisitorIsToldWhereItBelongs) {
+  const auto door = open_door(rules(3));
+  const auto admission = come(*door, guest(2)).value();
+  EXPECT_EQ(admission.rank, 2);
+  EXPECT_EQ(admission.token, "secret");
+  EXPECT_EQ(admission.coordinator.host, "127.0.0.1");
+  EXPECT_EQ(admission.coordinator.port, 4711);
+  EXPECT_EQ(admission.here, "127.0.0.1");
+  EXPECT_EQ(door->guest(2).value().pid, 77);
+  EXPECT_EQ(door->guest(0).value().pid, 70);  // the host itself
+  EXPECT_FALSE(door->guest(1));
+  EXPECT_EQ(door->missing(), std::vector<Rank>{1});
+  EXPECT_EQ(door->quarrel(), std::nullopt);
+}
+
+TEST(Door, ManyComeAtOnce) {
+  const auto door = open_door(rules(17));
+  std::vector<std::future<Result<Admission>>> answers;
+  for (Rank rank = 1; rank < 17; ++rank) {
+    answers.push_back(begin_knock(door->endpoint(), guest(rank, 100 + rank)));
+  }
+  EXPECT_TRUE(look_until(*door, [&] { return door->missing().empty(); }));
+  for (Rank rank = 1; rank < 17; ++rank) {
+    auto& answer = answers[static_cast<std::size_t>(rank - 1)];
+    EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+    EXPECT_EQ(answer.get().value().rank, rank);
+    EXPECT_EQ(door->guest(rank).value().pid, 100 + rank);
+  }
+}
+
+TEST(Door, WhoHasNoRankGetsOneThatIsFree) {
+  const auto door = open_door(rules(4));
+  EXPECT_EQ(come(*door, guest(2)).value().rank, 2);
+  EXPECT_EQ(come(*door, guest(std::nullopt)).value().rank, 1);
+  EXPECT_EQ(come(*door, guest(std::nullopt)).value().rank, 3);
+  EXPECT_EQ(refusal(*door, guest(std::nullopt)),
+            "refused by rank 0 (pid 70 on a): no rank is left for a worker (pid 77 on b): all 4 "
+            "are taken");
+  EXPECT_EQ(door->quarrel(), std::nullopt);
+}
+
+TEST(Door, ACoordinatorWithoutAWorker) {
+  DoorRules more = rules(1);
+  more.host.rank.reset();
+  const auto door = open_door(more);
+  EXPECT_EQ(door->missing(), std::vector<Rank>{0});
+  EXPECT_EQ(come(*door, guest(std::nullopt)).value().rank, 0);
+  EXPECT_EQ(refusal(*door, guest(1)),
+            "refused by the coordinator (pid 70 on a): rank 1 (pid 77 on b) is none of this run, "
+            "which has ranks 0 to 0");
+}
+
+TEST(Door, TheHostMayComeThroughItsOwnDoor) {
+  const auto door = open_door(rules(2));
+  EXPECT_EQ(come(*door, host()).value().rank, 0);
+}
+
+TEST(Door, TheSecondOfARankIsRefused) {
+  const auto door = open_door(rules(3));
+  EXPECT_TRUE(come(*door, guest(1)));
+  Visitor second = guest(1, 78);
+  second.host = "c";
+  EXPECT_EQ(refusal(*door, second),
+            "refused by rank 0 (pid 70 on a): rank 1 came twice: first pid 77 on b, now pid 78 on "
+            "c");
+  EXPECT_EQ(refusal(*door, guest(0)),
+            "refused by rank 0 (pid 70 on a): rank 0 came twice: first pid 70 on a, now pid 77 on "
+            "b");
+  EXPECT_EQ(door->guest(1).value().pid, 77);
+  EXPECT_EQ(door->quarrel(), std::nullopt);
+}
+
+TEST(Door, AnotherVersionIsAQuarrel) {
+  const auto door = open_door(rules(3));
+  Visitor visitor = guest(2);
+  visitor.version = "0.2.0";
+  const std::string reason =
+      "rank 2 (pid 77 on b) has motley 0.2.0, rank 0 (pid 70 on a) has 0.1.0";
+  EXPECT_EQ(refusal(*door, visitor), "refused by rank 0 (pid 70 on a): " + reason);
+  EXPECT_EQ(door->quarrel(), reason);
+  EXPECT_FALSE(door->guest(2));
+}
+
+TEST(Door, AStrangerIsNoQuarrel) {
+  const auto door = open_door(rules(3));
+  Visitor visitor = guest(2);
+  visitor.token = "other";
+  EXPECT_EQ(refusal(*door, visitor),
+            "refused by rank 0 (pid 70 on a): rank 2 (pid 77 on b) is of another run: its token "
+            "(MOTLEY_TOKEN) is not ours");
+  visitor.version = "0.2.0";
+  EXPECT_NE(refusal(*door, visitor).find("has motley 0.2.0"), std::string::npos);
+  EXPECT_EQ(door->quarrel(), std::nullopt);
+  EXPECT_FALSE(door->guest(2));
+}
+
+TEST(Door, AnotherJobOrModelIsAQuarrel) {
+  for (const bool job : {true, false}) {
+    DoorRules more = rules(3);
+    Visitor visitor = guest(2);
+    (job ? more.host.job : more.host.parameters) = job ? "[train]\nbatch = 256\n" : "fc1 2x3\n";
+    (job ? visitor.job : visitor.parameters) = job ? "[train]\nbatch = 128\n" : "fc1 2x4\n";
+    const auto door = open_door(more);
+    EXPECT_TRUE(come(*door, guest(1)));  // which takes what it is given
+    const std::string reason =
+        job ? "train.batch is 128 for rank 2 (pid 77 on b), 256 for rank 0 (pid 70 on a)"
+            : "fc1 is 2x4 for rank 2 (pid 77 on b), 2x3 for rank 0 (pid 70 on a)";
+    EXPECT_EQ(refusal(*door, visitor), "refused by rank 0 (pid 70 on a): " + reason);
+    EXPECT_EQ(door->quarrel(), reason);
+    EXPECT_FALSE(door->guest(2));
+  }
+}
+
+TEST(Door, SilenceAndHalfALineStopNobody) {
+  const auto door = open_door(rules(3));
+  std::vector<RawClient> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(raw(door->endpoint()));
+  }
+  silent[3].send("{\"motley\": \"0.1.0\", \"host\": ");
+  EXPECT_TRUE(look_until(*door, [&] { return door->waiting() == 20; }));
+  EXPECT_TRUE(come(*door, guest(1)));
+  EXPECT_EQ(door->waiting(), 20U);
+  // What was said before is remembered.
+  silent[3].send("\"b\", \"pid\": 5, \"token\": \"t\", \"rank\": 2}\n");
+  EXPECT_EQ(Json::parse(rest_of(silent[3], *door))["rank"], 2);
+  EXPECT_EQ(door->waiting(), 19U);
+  EXPECT_EQ(door->guest(2).value().pid, 5);
+  // Who goes is forgotten.
+  silent.clear();
+  EXPECT_TRUE(look_until(*door, [&] { return door->waiting() == 0; }));
+}
+
+TEST(Door, PatienceEnds) {
+  DoorRules more = rules(3);
+  more.patience = 0;
+  const auto door = open_door(more);
+  RawClient silent = raw(door->endpoint());
+  EXPECT_EQ(rest_of(silent, *door), "");
+  EXPECT_EQ(door->waiting(), 0U);
+}
+
+TEST(Door, ALineWithoutEndIsNotKept) {
+  DoorRules more = rules(3);
+  more.patience = 1000;
+  const auto door = open_door(more);
+  RawClient talker = raw(door->endpoint());
+  auto said = std::async(std::launch::async,
+                         [&] { return talker.send(std::string(2 * kLongestLine, 'x')); });
+  EXPECT_TRUE(look_until(*door, [&] { return said.wait_for(0ms) == std::future_status::ready; }));
+  EXPECT_EQ(rest_of(talker, *door), "");
+  EXPECT_EQ(door->waiting(), 0U);
+}
+
+TEST(Door, WhoAsksAgainIsToldTheSame) {
+  const auto door = open_door(rules(4));
+  const auto ask = [&](const std::string& more) {
+    RawClient client = raw(door->endpoint());
+    client.send("{\"motley\": \"0.1.0\", \"token\": \"t\"" + more + "}\n");
+    return Json::parse(rest_of(client, *door));
+  };
+  EXPECT_EQ(ask(", \"visit\": \"v\"")["rank"], 1);
+  EXPECT_EQ(ask(", \"visit\": \"v\"")["rank"], 1);
+  EXPECT_EQ(ask(", \"visit\": \"v\", \"rank\": 1")["rank"], 1);
+  EXPECT_EQ(ask("")["rank"], 2);
+  EXPECT_EQ(ask("")["rank"], 3);
+  EXPECT_TRUE(ask(", \"rank\": 2").contains("refused"));
+}
+
+// Random bytes, and lines that were good before a few of their bytes were changed: each is answered
+// by one line or not at all, and who knocks in earnest comes in as before.
+TEST(Door, NoiseEndsNothing) {
+  DoorRules more = rules(3);
+  more.host.job = "[train]\nbatch = 256\n";
+  const auto door = open_door(more);
+  const std::string good =
+      R"({"motley":"0.1.0","rank":1,"host":"b","pid":5,"token":"no","job":"[a]\nb = 1","visit":"x"})";
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Random random(seed);
+    std::string noise = seed % 3 == 0 ? std::string(random.below(200), '\0') : good;
+    const std::uint64_t changes = seed % 3 == 0 ? noise.size() : random.below(4);
+    for (std::uint64_t change = 0; change < changes; ++change) {
+      const std::size_t at = seed % 3 == 0 ? change : random.below(noise.size());
+      noise[at] = static_cast<char>(random.below(256));
+    }
+    RawClient client = raw(door->endpoint());
+    client.send(noise + "\n");
+    const std::string answer = rest_of(client, *door);
+    EXPECT_TRUE(Json::parse(answer, nullptr, false).contains("refused")) << seed << answer;
+  }
+  EXPECT_EQ(door->missing(), (std::vector<Rank>{1, 2}));
+  EXPECT_EQ(door->quarrel(), std::nullopt);
+  EXPECT_TRUE(come(*door, guest(1)));
+}
+
+TEST(Door, AnAddressThatCannotBeHad) {
+  const auto door = open_door(rules(1));
+  const Endpoint taken = door->endpoint();
+  EXPECT_EQ(Door::open("127.0.0.1", taken.port, rules(1)).error().message,
+            fmt::format("127.0.0.1:{} is in use", taken.port));
+  EXPECT_EQ(Door::open("192.0.2.1", 4000, rules(1)).error().message,
+            "192.0.2.1:4000 is no address of this machine");
+}
+
+TEST(Knock, NobodyListens) {
+  const HeldPort port;
+  const auto message = [&](std::optional<Rank> rank) {
+    return knock(port.endpoint, guest(rank), 0.01).error().message;
+  };
+  const std::string rest = fmt::format(" is missing: nobody listens at {} after 0.01 s",  //
+                                       show(port.endpoint));
+  EXPECT_EQ(message(1), "rank 0" + rest);
+  EXPECT_EQ(message(std::nullopt), "the coordinator" + rest);
+}
+
+// Too long to be one, so that no name server has to be asked.
+TEST(Knock, ANameThatIsNone) {
+  const std::string name(70, 'x');
+  const auto answer = knock({name, 1}, guest(1), 0);
+  EXPECT_TRUE(answer.error().message.starts_with("rank 0 is missing: " + name + " cannot be found"))
+      << answer.error().message;
+}
+
+TEST(Knock, NamesAreResolved) {
+  const auto door = open_door(rules(3));
+  auto answer = begin_knock({"localhost", door->endpoint().port}, guest(1));
+  EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+  EXPECT_EQ(answer.get().value().coordinator.host, "127.0.0.1");
+}
+
+// The first to listen there goes away without an answer; then nobody does; then there is a door.
+TEST(Knock, ItIsTriedAgain) {
+  const HeldPort port;
+  auto listener = std::make_unique<HeldPort>();
+  listener->socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  setsockopt(listener->socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const Address address = own_address(port.socket.get());
+  ASSERT_EQ(bind(listener->socket.get(), address.get(), address.size), 0);
+  ASSERT_EQ(listen(listener->socket.get(), 1), 0);
+  auto answer = begin_knock(port.endpoint, guest(1));
+  const Descriptor first(accept(listener->socket.get(), nullptr, nullptr));
+  ASSERT_TRUE(first);
+  listener.reset();
+  shutdown(first.get(), SHUT_RDWR);
+  const auto door = std::move(Door::open("127.0.0.1", port.endpoint.port, rules(2)).value());
+  EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+  EXPECT_EQ(answer.get().value().rank, 1);
+}
+
+TEST(Knock, SomethingElseListens) {
+  HeldPort port;
+  ASSERT_EQ(listen(port.socket.get(), 1), 0);
+  auto answer = begin_knock(port.endpoint, guest(1));
+  const Descriptor client(accept(port.socket.get(), nullptr, nullptr));
+  const std::string said = "HTTP/1.1 400 Bad Request\r\n";
+  send(client.get(), said.data(), said.size(), MSG_NOSIGNAL);
+  EXPECT_EQ(
+      answer.get().error().message,
+      show(port.endpoint) + " is no door of motley: it answers \"HTTP/1.1 400 Bad Request?\"");
+}
+
+TEST(Knock, SilenceEndsAtTheDeadline) {
+  HeldPort port;
+  ASSERT_EQ(listen(port.socket.get(), 1), 0);
+  EXPECT_EQ(knock(port.endpoint, guest(1), 0.02).error().message,
+            fmt::format("rank 0 is missing: {} does not answer after 0.02 s", show(port.endpoint)));
+}
+
+TEST(Knock, SignalsDoNotEndIt) {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  struct sigaction before {};
+  sigaction(SIGUSR1, &action, &before);
+  const auto door = open_door(rules(2));
+  std::promise<Result<Admission>> promise;
+  auto answer = promise.get_future();
+  std::thread knocking([&] { promise.set_value(knock(door->endpoint(), guest(1), kLong)); });
+  for (int i = 0; i < 100; ++i) {
+    pthread_kill(knocking.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+  knocking.join();
+  EXPECT_TRUE(answer.get());
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(Knock, TooMuchToSay) {
+  Visitor visitor = guest(1);
+  visitor.job = std::string(kLongestLine, 'x');
+  EXPECT_NE(knock({"127.0.0.1", 1}, visitor, 0).error().message.find("too much to say"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace motley::door_test

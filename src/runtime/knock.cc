@@ -1,0 +1,201 @@
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "runtime/addresses.h"
+#include "runtime/door.h"
+
+namespace motley {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kFirstPause(20);  // before it is tried again; twice as long each time
+constexpr milliseconds kLongestPause(500);
+constexpr Seconds kLongestWait = 1e8;  // years; more does not fit into a clock
+// For one address to answer; others of the same name are worth a try then.
+constexpr auto kConnectPatience = std::chrono::seconds(5);
+
+// Waits until the socket can be read or written; false at the deadline.
+bool wait_for(int socket, short events, Clock::time_point deadline) {
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+    const auto most = std::clamp(left, milliseconds(0), milliseconds(60'000));
+    pollfd ready{socket, events, 0};
+    if (poll(&ready, 1, static_cast<int>(most.count())) > 0) {
+      return true;
+    }
+    if (Clock::now() >= deadline) {
+      return false;
+    }
+  }
+}
+
+bool is_busy() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+// One that is connected, or the error of the system.
+tl::expected<Descriptor, int> connect_to(const Address& address, Clock::time_point deadline) {
+  Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) {
+    return tl::unexpected(errno);
+  }
+  int error = connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
+  if (error == EINPROGRESS || error == EINTR) {
+    if (!wait_for(socket.get(), POLLOUT, std::min(deadline, Clock::now() + kConnectPatience))) {
+      return tl::unexpected(ETIMEDOUT);
+    }
+    socklen_t size = sizeof error;
+    getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  }
+  if (error != 0) {
+    return tl::unexpected(error);
+  }
+  // Where nobody listens, the kernel may choose that very port for this side, and connects it to
+  // itself.
+  if (show(own_address(socket.get()).endpoint()) == show(peer_address(socket.get()).endpoint())) {
+    return tl::unexpected(ECONNREFUSED);
+  }
+  return socket;
+}
+
+// False when the other side is gone, or takes nothing until the deadline.
+bool say(int socket, const std::string& line, Clock::time_point deadline) {
+  std::size_t said = 0;
+  while (said < line.size()) {
+    const ssize_t size = send(socket, line.data() + said, line.size() - said, MSG_NOSIGNAL);
+    if (size >= 0) {
+      said += static_cast<std::size_t>(size);
+    } else if (!is_busy() || !wait_for(socket, POLLOUT, deadline)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// A line; nullopt when the other side is gone before its end, or silent until the deadline.
+std::optional<std::string> hear(int socket, Clock::time_point deadline) {
+  std::string heard;
+  std::array<char, 4096> piece;
+  while (heard.size() <= kLongestLine) {
+    const ssize_t size = recv(socket, piece.data(), piece.size(), 0);
+    if (size > 0) {
+      heard.append(piece.data(), static_cast<std::size_t>(size));
+      if (const auto end = heard.find('\n'); end != std::string::npos) {
+        return heard.substr(0, end);
+      }
+    } else if (size == 0 || !is_busy() || !wait_for(socket, POLLIN, deadline)) {
+      return std::nullopt;
+    }
+  }
+  return heard;  // no end: nobody will understand it
+}
+
+std::string line_of(const Visitor& me) {
+  std::random_device device;  // two visits should differ, no more
+  Json said = {{"motley", me.version},
+               {"host", me.host},
+               {"pid", me.pid},
+               {"token", me.token},
+               {"job", me.job},
+               {"parameters", me.parameters},
+               {"visit", fmt::format("{:08x}{:08x}", device(), device())}};
+  if (me.rank) {
+    said["rank"] = *me.rank;
+  }
+  return said.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Admission> understand(const std::string& line, int socket) {
+  const Endpoint door = peer_address(socket).endpoint();
+  const Json told = Json::parse(line, nullptr, false);
+  if (told.is_object() && told.contains("refused") && told["refused"].is_string()) {
+    return fail("{}", for_people(told["refused"].get<std::string>(), 2000));
+  }
+  const auto is = [&](const char* key, auto type) {
+    return told.is_object() && told.contains(key) && (told[key].*type)();
+  };
+  if (!is("rank", &Json::is_number_integer) || !is("token", &Json::is_string) ||
+      !is("port", &Json::is_number_unsigned)) {
+    return fail("{} is no door of motley: it answers \"{}\"", show(door), for_people(line));
+  }
+  Admission admission;
+  admission.rank = told["rank"].get<Rank>();
+  admission.token = told["token"].get<std::string>();
+  admission.coordinator = {door.host, told["port"].get<std::uint16_t>()};
+  admission.here = own_address(socket).endpoint().host;
+  return admission;
+}
+
+// Why there is no answer yet, as the rest of a sentence.
+std::string absence(const Endpoint& door, int error) {
+  if (error == ECONNREFUSED) {
+    return "nobody listens at " + show(door);
+  }
+  return fmt::format("{} cannot be reached ({})", show(door), std::strerror(error));
+}
+
+// One try at all addresses of the door: an answer, or why there is none.
+struct Attempt {
+  std::optional<Result<Admission>> answer;
+  std::string trouble;
+};
+
+Attempt attempt(const Endpoint& door, const std::string& line, Clock::time_point deadline) {
+  const auto addresses = resolve(door.host, door.port);
+  if (!addresses) {
+    return {{}, fmt::format("{} cannot be found ({})", door.host, addresses.error().message)};
+  }
+  Attempt result;
+  for (const Address& address : *addresses) {
+    const auto socket = connect_to(address, deadline);
+    if (!socket) {
+      result.trouble = absence(door, socket.error());
+      continue;
+    }
+    std::optional<std::string> heard;
+    if (say(socket->get(), line, deadline)) {
+      heard = hear(socket->get(), deadline);
+    }
+    if (heard) {
+      return {understand(*heard, socket->get()), {}};
+    }
+    return {{}, show(door) + " does not answer"};
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline) {
+  const std::string line = line_of(me);
+  if (line.size() > kLongestLine) {
+    return fail("{} has too much to say at the door: {} bytes of at most {}", name_of_guest(me),
+                line.size(), kLongestLine);
+  }
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                         std::chrono::duration<double>(std::min(deadline, kLongestWait)));
+  for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    Attempt tried = attempt(door, line, end);
+    if (tried.answer) {
+      return std::move(*tried.answer);
+    }
+    if (Clock::now() + pause >= end) {
+      return fail("{} is missing: {} after {:g} s", me.rank ? "rank 0" : "the coordinator",
+                  tried.trouble, deadline);
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+}  // namespace motley
