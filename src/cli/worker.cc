@@ -51,17 +51,17 @@ Result<LoadedJob> load(const std::string& text, Rank rank) {
 }  // namespace
 
 int worker_command(const WorkerFlags& flags) {
-  const auto coordinator = parse_endpoint(flags.join);
-  if (!coordinator) {
-    return refuse(coordinator.error().message);
+  const auto door = parse_endpoint(flags.join);
+  if (!door) {
+    return refuse(door.error().message);
   }
   const char* token = std::getenv(kTokenVariable);
   if (token == nullptr) {
     return refuse(
         fmt::format("{} is not set: workers are started by `motley train`", kTokenVariable));
   }
-  spdlog::set_pattern(fmt::format("[rank {}] %v", flags.rank));
-  return run_worker({flags.rank, *coordinator, token}, load);
+  const Status status = run_worker({flags.rank, *door, token}, load);
+  return status ? kDone : kRunFailed;
 }
 
 }  // namespace motley

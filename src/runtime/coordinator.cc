@@ -64,7 +64,8 @@ class Coordinator::Impl {
         token_(random_token()),
         processes_(static_cast<std::size_t>(job.cluster.workers + job.servers())),
         node_(driver_, kCoordinator, job.cluster.workers),
-        fabric_(driver_, node_, {.self = kCoordinator, .token = token_, .address = gathering_.address}),
+        fabric_(driver_, node_,
+                {.self = kCoordinator, .token = token_, .address = gathering_.address}),
         dataset_(task.training_samples()),
         limit_(ledger_options(job, dataset_).limit),
         evaluator_(Judge(task, job)) {

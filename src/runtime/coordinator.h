@@ -1,6 +1,6 @@
-// The coordinator of a real run: starts the workers or waits for them to come, brings them together,
-// watches over them, evaluates what they send, stops them in order, and leaves none of those it
-// started behind on any way out.
+// The coordinator of a real run: starts the workers or waits for them to come, brings them
+// together, watches over them, evaluates what they send, stops them in order, and leaves none of
+// those it started behind on any way out.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,9 @@ struct Gathering {
   // The program that runs a worker or a server; "--join HOST:PORT --rank N" is added, and the token
   // is in its environment as kTokenVariable. None: all come by themselves.
   std::vector<std::string> worker_command = {};
-  bool workers_come = false;  // only servers are started here
-
-  std::string job_text;         // the resolved job, handed to every worker
+  std::string job_text = {};    // the resolved job, handed to every worker
   CpuQuotas* quotas = nullptr;  // gives the workers their speeds; without it they are paced
+  bool workers_come = false;    // only servers are started here
 
   // Where the door is; port 0: any.
   std::string address = "127.0.0.1";
@@ -47,8 +46,8 @@ class Coordinator {
   // For the worker in this process.
   Admission admission_of_host() const;
 
-  // All of the run. Throws RunFailed; everybody has been told why then. The calling thread must live
-  // until it returns.
+  // All of the run. Throws RunFailed; everybody has been told why then. The calling thread must
+  // live until it returns.
   RunOutcome run();
 
  private:

@@ -309,9 +309,10 @@ int main(int argc, char** argv) {
   if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
     const std::string join = argv[3];
     const auto port = static_cast<std::uint16_t>(std::stoi(join.substr(join.rfind(':') + 1)));
-    return motley::run_worker(
+    const auto status = motley::run_worker(
         {std::stoi(argv[5]), {"127.0.0.1", port}, std::getenv(motley::kTokenVariable)},
         motley::load_toy);
+    return status ? 0 : 1;
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

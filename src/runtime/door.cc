@@ -226,8 +226,9 @@ Result<Rank> Door::rank_for(const Visitor& visitor, const std::string& visit) co
       }
     }
     const auto free = missing();
-    if (free.empty()) {
-      return fail("no rank is left for {}: all {} are taken", name_of_guest(visitor), rules_.ranks);
+    if (free.empty() || free.front() >= rules_.without_rank) {
+      return fail("no rank is left for {}: all {} are taken", name_of_guest(visitor),
+                  std::min(rules_.ranks, rules_.without_rank - rules_.first));
     }
     return free.front();
   }

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -53,6 +54,8 @@ struct DoorRules {
   // Workers and servers that may come are first .. first+ranks-1.
   int first = 0;
   int ranks = 1;
+  // Whoever has no rank is given one below this: those of servers are not for everybody.
+  Rank without_rank = std::numeric_limits<Rank>::max();
   std::string fabric_token;
   std::uint16_t fabric_port = 0;
   Seconds patience = 5;  // with a visitor that says nothing

@@ -101,13 +101,9 @@ Status Worker::start(const Job& job, Replica& replica, std::int64_t training_sam
   if (Status status = await_go(); !status) {
     return status;
   }
-  const Part part{job,
-                  training_samples,
-                  replica,
-                  *this,
-                  [this] { return stop_requested_.load(); },
-                  nullptr,
-                  &journal_};
+  const Part part{
+      job,     training_samples, replica, *this, [this] { return stop_requested_.load(); },
+      nullptr, &journal_};
   training_now_ = true;
   training_ = std::make_unique<Training>(node_, part);
   return {};
@@ -314,8 +310,7 @@ namespace {
 
 Status train_job(Worker& worker, const Job& job, Task& task) {
   const auto replica = task.make_replica();
-  const Status started =
-      worker.start(job, *replica, task.training_samples(), Beginning::kAlike);
+  const Status started = worker.start(job, *replica, task.training_samples(), Beginning::kAlike);
   if (!started) {
     return started;
   }
