@@ -42,10 +42,12 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"fabric", {"base", "node"}},
     {"runtime",
      {"base", "node", "cluster", "allocate", "job", "record", "sync", "sim", "fabric", "motley"}},
-    {"compute", {"base", "job", "sync"}},
+    {"session",
+     {"base", "cluster", "dashboard", "job", "motley", "page", "record", "runtime", "sync"}},
+    {"compute", {"base", "job", "motley", "sync"}},
     {"cli",
      {"base", "cluster", "compute", "dashboard", "job", "motley", "page", "record", "runtime",
-      "sync"}},
+      "session", "sync"}},
 };  // "motley" is include/motley
 
 struct Line {

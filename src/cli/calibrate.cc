@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/signals.h"
 #include "compute/load.h"
 #include "job/edit.h"
 #include "job/print.h"
 #include "record/whole_file.h"
 #include "runtime/calibration.h"
 #include "runtime/coordinator.h"
+#include "session/signals.h"
 
 namespace motley {
 namespace {
@@ -32,8 +32,8 @@ class ProbeMonitor final : public CourseMonitor {
 Course run_with_processes(const Job& probe) {
   StillTask task(probe.data.samples, 0);  // numbers are the workers' business
   ProbeMonitor monitor;
-  return monitor.course(
-      train_with_processes(probe, task, monitor, {{"/proc/self/exe", "worker"}, to_toml(probe)}));
+  return monitor.course(train_with_processes(
+      probe, task, monitor, {{"/proc/self/exe", "worker", "--quiet"}, to_toml(probe)}));
 }
 
 Result<std::int64_t> parameters_of(const Job& job) {

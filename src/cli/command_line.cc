@@ -144,11 +144,13 @@ void add_calibrate(CLI::App& app, Chosen& chosen) {
 
 void add_worker(CLI::App& app, Chosen& chosen) {
   add_command<WorkerFlags>(
-      app, chosen, "worker", "a worker process; `train` starts these",
+      app, chosen, "worker", "takes part in a run that `motley train --listen` conducts",
       [](CLI::App* command, WorkerFlags& flags) {
-        command->group("");  // not for people
-        command->add_option("--join", flags.join)->required();
-        command->add_option("--rank", flags.rank)->required();
+        command->add_option("--join", flags.join, "HOST:PORT, as `motley train --listen` says")
+            ->required();
+        command->add_option("--rank", flags.rank, "which worker to be (default: any that is free)")
+            ->check(CLI::NonNegativeNumber);
+        command->add_flag("--quiet", flags.quiet, "do not say why the run failed");
       },
       worker_command);
 }

@@ -56,12 +56,10 @@ struct CalibrateFlags {
 };
 
 struct WorkerFlags {
-  std::string join;  // HOST:PORT of the coordinator
-  Rank rank = 0;
+  std::string join;  // HOST:PORT of the door
+  Rank rank = -1;    // any that is free
+  bool quiet = false;
 };
-
-// Throws RunFailed (runtime/run.h).
-void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents);
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);

@@ -7,12 +7,12 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "cli/signals.h"
 #include "cli/variant_runs.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
 #include "runtime/cpu_quota.h"
 #include "runtime/run.h"
+#include "session/signals.h"
 
 namespace motley {
 namespace {

@@ -134,18 +134,6 @@ Status write_comparison_report(const RunDir& dir, const std::string& name) {
                  : Status(tl::unexpected(records.error()));
 }
 
-Status write_report(const RunDir& dir, const RunRecord& record) {
-  const Json document = document_of(record);
-  if (Status status = dir.write(kRecordFile, one_line(document) + "\n"); !status) {
-    return status;
-  }
-  if (Status status = dir.write(kReportFile, report_page({document}, record.facts().name));
-      !status) {
-    return status;
-  }
-  return dir.write(kTraceFile, trace_of(record));  // last: it may be large
-}
-
 int report_command(const ReportFlags& flags) {
   std::vector<Json> records;
   for (const std::string& directory : flags.directories) {

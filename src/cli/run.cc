@@ -9,72 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/progress.h"
-#include "cli/report.h"
 #include "cli/show.h"
-#include "cli/signals.h"
-#include "cli/watch.h"
-#include "cluster/cost.h"
 #include "cluster/quotas.h"
 #include "compute/load.h"
 #include "job/print.h"
-#include "motley/version.h"
 #include "page/page.h"
-#include "record/run_dir.h"
-#include "record/summary.h"
 #include "runtime/coordinator.h"
 #include "runtime/simulate.h"
-#include "sync/strategy.h"
+#include "session/recorded_run.h"
+#include "session/signals.h"
 
 namespace motley {
 namespace {
-
-RunFacts facts_of(const Job& job, Mode mode, const Task& task) {
-  RunFacts facts;
-  facts.name = job.name;
-  facts.mode = mode == Mode::kTrain ? "train" : "simulate";
-  facts.seed = job.seed;
-  facts.sync = job.strategy.sync;
-  facts.allocation = job.strategy.allocation;
-  facts.codec = job.strategy.codec;
-  facts.job = to_toml(job);
-  facts.version = kVersion;
-  facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;
-  facts.workers = job.cluster.workers;
-  facts.servers = job.servers();
-  facts.batch = job.train.batch;
-  facts.limit = ledger_options(job, task.training_samples()).limit;
-  // Quotas say who is slower, not how many samples a second that is.
-  const bool known = mode == Mode::kSimulate || !job.cluster.has_quotas();
-  facts.ideal_samples_per_second = known ? ideal_rate(job.cluster) : 0;
-  facts.target_accuracy = job.train.target_accuracy;
-  return facts;
-}
-
-Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
-  const RunFacts& facts = record.facts();
-  Summary summary;
-  summary.name = facts.name;
-  summary.mode = facts.mode;
-  summary.seed = facts.seed;
-  summary.sync = facts.sync;
-  summary.allocation = facts.allocation;
-  summary.codec = facts.codec;
-  summary.seconds = outcome.seconds;
-  summary.batch = facts.batch;
-  summary.samples = outcome.samples;
-  summary.ideal_samples_per_second = facts.ideal_samples_per_second;
-  summary.metrics = record.metrics();
-  summary.target_accuracy = facts.target_accuracy;
-  summary.stopped = outcome.stopped;
-  summary.shares = outcome.allocation;
-  summary.max_iteration_gap = outcome.service.max_iteration_gap;
-  summary.method = outcome.service.figures;
-  summary.simulated_events = outcome.simulated_events;
-  summary.workers = outcome.workers;
-  summary.servers = outcome.servers;
-  return summary;
-}
 
 // Whether the kernel can hold every worker to its speed, from the beginning to the last event.
 Status check_quotas(const ClusterSpec& cluster) {
@@ -108,43 +54,14 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
   return std::make_unique<CpuQuotas>(std::move(*quotas));
 }
 
+const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simulate"; }
+
 RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor, CpuQuotas* quotas) {
   if (mode == Mode::kSimulate) {
     return simulate(job, task, monitor);
   }
   return train_with_processes(job, task, monitor,
-                              {{"/proc/self/exe", "worker"}, to_toml(job), quotas});
-}
-
-// Runs the job; what it leaves is in the directory. Throws RunFailed.
-Summary run_watched(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQuotas* quotas,
-                    Watch& watch) {
-  const RunOutcome outcome = run_job(job, task, mode, watch, quotas);
-  if (const std::string model = task.model_file(outcome.model); !model.empty()) {
-    write_or_throw(dir, "model.pt", model);
-  }
-  const Summary summary = summarize(watch.record(), outcome);
-  write_or_throw(dir, "summary.json", to_json(summary).dump(2) + "\n");
-  watch.finish(summary);
-  return summary;
-}
-
-// And the report of it, also when it fails. Throws RunFailed.
-Summary run_into(const RunDir& dir, const Job& job, Task& task, Mode mode, CpuQuotas* quotas,
-                 Watch& watch) {
-  write_or_throw(dir, "job.toml", to_toml(job));
-  std::optional<Summary> summary;
-  try {
-    summary = run_watched(dir, job, task, mode, quotas, watch);
-  } catch (const RunFailed& failure) {
-    watch.fail(failure.what());
-    (void)write_report(dir, watch.record());  // the run's own failure is what counts
-    throw;
-  }
-  if (Status status = write_report(dir, watch.record()); !status) {
-    throw RunFailed(status.error().message);
-  }
-  return std::move(*summary);
+                              {{"/proc/self/exe", "worker", "--quiet"}, to_toml(job), quotas});
 }
 
 constexpr int kDefaultPort = 8420;
@@ -168,12 +85,6 @@ Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Jo
 }
 
 }  // namespace
-
-void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {
-  if (Status status = dir.write(file, contents); !status) {
-    throw RunFailed(status.error().message);
-  }
-}
 
 int run_command(const RunFlags& flags, Mode mode) {
   catch_signals();
@@ -204,9 +115,12 @@ int run_command(const RunFlags& flags, Mode mode) {
     fmt::print(stderr, "motley: watch the run at {}\n", (*dashboard)->url());
   }
   try {
-    Watch watch(*dir, facts_of(*job, mode, **task), ProgressDisplay::style_for(flags.quiet),
-                std::move(*dashboard));
-    const Summary summary = run_into(*dir, *job, **task, mode, quotas->get(), watch);
+    Watch watch(&*dir, facts_of(*job, name_of(mode), (*task)->training_samples()),
+                ProgressDisplay::style_for(flags.quiet), std::move(*dashboard));
+    const auto run = [&](RunMonitor& monitor) {
+      return run_job(*job, **task, mode, monitor, quotas->get());
+    };
+    const Summary summary = record_run(&*dir, *job, **task, watch, run);
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {

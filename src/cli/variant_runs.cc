@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "cli/signals.h"
+#include "session/signals.h"
 
 namespace motley {
 namespace {

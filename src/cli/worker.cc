@@ -1,67 +1,67 @@
-#include "runtime/worker.h"
-
 #include <spdlog/spdlog.h>
 
-#include <charconv>
 #include <cstdlib>
+#include <memory>
 
 #include "cli/commands.h"
 #include "compute/load.h"
+#include "motley/run.h"
+#include "motley/session.h"
 #include "runtime/calibration.h"
 #include "runtime/coordinator.h"
 
 namespace motley {
 namespace {
 
-Result<Endpoint> parse_endpoint(const std::string& text) {
-  const auto colon = text.rfind(':');
-  Endpoint endpoint;
-  endpoint.host = text.substr(0, colon);
-  const char* end = text.data() + text.size();
-  if (colon != std::string::npos) {
-    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, endpoint.port);
-    if (error == std::errc() && rest == end) {
-      return endpoint;
-    }
+// Whoever conducts the run has checked the job. `train` refuses phantom models, so one that comes
+// is a probe of `calibrate`: there its numbers travel.
+Result<std::shared_ptr<Task>> task_of(const Job& job) {
+  if (job.phantom()) {
+    return std::make_shared<StillTask>(job.data.samples, job.model.parameters);
   }
-  return fail("--join {}: expected HOST:PORT", text);
+  return load_task(job, Parts::kTraining);
 }
 
-// Whoever started this worker has checked the job. `train` refuses phantom models, so one that
-// comes is a probe of `calibrate`: there its numbers travel.
-Result<LoadedJob> load(const std::string& text, Rank rank) {
-  auto job = parse_job(text, "job.toml", {}, Mode::kConfig);
-  if (!job) {
-    return tl::unexpected(job.error());
-  }
-  if (rank >= job->cluster.workers) {
-    return LoadedJob{std::move(*job), nullptr};
-  }
-  if (job->phantom()) {
-    auto probe = std::make_shared<StillTask>(job->data.samples, job->model.parameters);
-    return LoadedJob{std::move(*job), std::move(probe)};
-  }
-  auto task = load_task(*job, Parts::kTraining);
+void train_job(Session& session, const Job& job) {
+  const auto task = task_of(job);
   if (!task) {
-    return tl::unexpected(task.error());
+    session.give_up(task.error().message);
+    throw RunFailed(task.error().message);
   }
-  return LoadedJob{std::move(*job), std::move(*task)};
+  const auto replica = (*task)->make_replica();
+  Run run(session, job, *replica, (*task)->training_samples());
+  run.fit([&](const Work& work) { return replica->compute(work.samples); });
+}
+
+void take_part(Session& session) {
+  const auto job = parse_job(session.given_job(), "job.toml", {}, Mode::kConfig);
+  if (!job) {
+    session.give_up(job.error().message);
+    throw RunFailed(job.error().message);
+  }
+  if (session.rank() >= job->cluster.workers) {
+    hold_parameters(session, *job);
+  } else {
+    train_job(session, *job);
+  }
 }
 
 }  // namespace
 
 int worker_command(const WorkerFlags& flags) {
-  const auto door = parse_endpoint(flags.join);
-  if (!door) {
-    return refuse(door.error().message);
-  }
   const char* token = std::getenv(kTokenVariable);
-  if (token == nullptr) {
-    return refuse(
-        fmt::format("{} is not set: workers are started by `motley train`", kTokenVariable));
+  try {
+    Session session = Session::join(flags.join, flags.rank, token ? token : "");
+    take_part(session);
+  } catch (const Refused& refused) {
+    return refuse(fmt::format("--join {}", refused.what()));
+  } catch (const std::exception& error) {
+    if (!flags.quiet) {
+      spdlog::error("the run failed: {}", error.what());
+    }
+    return kRunFailed;
   }
-  const Status status = run_worker({flags.rank, *door, token}, load);
-  return status ? kDone : kRunFailed;
+  return kDone;
 }
 
 }  // namespace motley

@@ -4,8 +4,11 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <memory>
+
+#include "base/descriptor.h"
 
 namespace motley {
 
@@ -55,6 +58,36 @@ std::string show(const Endpoint& endpoint) {
   const bool is_v6 = endpoint.host.find(':') != std::string::npos;
   return is_v6 ? fmt::format("[{}]:{}", endpoint.host, endpoint.port)
                : fmt::format("{}:{}", endpoint.host, endpoint.port);
+}
+
+Result<Endpoint> parse_endpoint(const std::string& text) {
+  const auto colon = text.rfind(':');
+  const char* end = text.data() + text.size();
+  Endpoint endpoint;
+  endpoint.host = text.substr(0, colon);
+  if (endpoint.host.starts_with('[') && endpoint.host.ends_with(']')) {
+    endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+  }
+  if (colon != std::string::npos && !endpoint.host.empty()) {
+    const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, endpoint.port);
+    if (error == std::errc() && rest == end) {
+      return endpoint;
+    }
+  }
+  return fail("{}: expected HOST:PORT", text);
+}
+
+std::string address_to_listen_on(const std::string& host) {
+  if (host == "localhost") {
+    return "127.0.0.1";
+  }
+  const auto addresses = resolve(host, 0);
+  if (!addresses || addresses->empty() || addresses->front().endpoint().host != host) {
+    return kAnyAddress;
+  }
+  const Address& address = addresses->front();
+  const Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::bind(socket.get(), address.get(), address.size) == 0 ? host : kAnyAddress;
 }
 
 }  // namespace motley

@@ -32,5 +32,14 @@ Address peer_address(int socket);
 
 // "10.0.0.1:29500", "[::1]:29500"
 std::string show(const Endpoint& endpoint);
+// The same back; a host may be a name. The error names the text.
+Result<Endpoint> parse_endpoint(const std::string& text);
+
+// Every address of this machine. As where somebody listens, it says: where its coordinator is.
+inline constexpr const char* kAnyAddress = "0.0.0.0";
+
+// Where a process listens that others know as `host`: there, if that is an address of this machine
+// in numbers; on all of them if it is a name, which may mean another address here than elsewhere.
+std::string address_to_listen_on(const std::string& host);
 
 }  // namespace motley

@@ -76,7 +76,7 @@ class Coordinator::Impl {
   Endpoint door() const { return door_->endpoint(); }
   const std::string& token() const { return gathering_.host.token; }
   Admission admission_of_host() const {
-    return {*gathering_.host.rank, token_, fabric_.endpoint(), gathering_.address};
+    return {gathering_.host.rank.value_or(0), token_, fabric_.endpoint(), gathering_.address};
   }
 
   RunOutcome run() {
@@ -401,7 +401,12 @@ class Coordinator::Impl {
     if (const auto quarrel = door_->quarrel()) {
       throw RunFailed(*quarrel);
     }
-    const std::vector<Rank> missing = door_->missing();
+    std::vector<Rank> missing;
+    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+      if (!processes_[rank].endpoint) {
+        missing.push_back(static_cast<Rank>(rank));
+      }
+    }
     if (!missing.empty() && node_.now() > gathering_.patience) {
       const bool one = missing.size() == 1;
       throw RunFailed(fmt::format("{} {} {} missing: not at the door within {:g} s",

@@ -43,7 +43,7 @@ class Coordinator {
 
   Endpoint door() const;
   const std::string& token() const;  // of the door
-  // For the worker in this process.
+  // For the worker in this process; with another rank, for others in it. They need no door.
   Admission admission_of_host() const;
 
   // All of the run. Throws RunFailed; everybody has been told why then. The calling thread must

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/ids.h"
 #include "record/run_record.h"
 #include "record/summary.h"
@@ -100,11 +100,5 @@ inline void wait_for_the_last(RunOutcome& outcome) {
     worker.wait_seconds = outcome.seconds - worker.compute_seconds - worker.communicate_seconds;
   }
 }
-
-// A participant failed. what() names it and says why.
-class RunFailed : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 }  // namespace motley

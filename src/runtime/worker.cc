@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "motley/version.h"
+#include "runtime/addresses.h"
 #include "runtime/clock_offset.h"
 #include "runtime/run.h"
 #include "sync/beginning.h"
@@ -62,6 +63,7 @@ class Worker::Heartbeat {
 
 Worker::Worker(const Admission& admission)
     : rank_(admission.rank),
+      coordinator_host_(admission.coordinator.host),
       node_(driver_, rank_, 0),
       fabric_(driver_, *this,
               {.self = rank_, .token = admission.token, .address = admission.here}) {
@@ -78,6 +80,11 @@ Result<std::string> Worker::join() {
     return motley::fail("the coordinator's start message is damaged");
   }
   endpoints_ = std::move(start->endpoints);
+  for (Endpoint& endpoint : endpoints_) {
+    if (endpoint.host == kAnyAddress) {
+      endpoint.host = coordinator_host_;
+    }
+  }
   heartbeat_ = std::make_unique<Heartbeat>(std::min(start->heartbeat, kProgressInterval),
                                            [this] { beat(); });
   return std::move(start->job);
@@ -304,52 +311,6 @@ Visitor visitor_of_this_process() {
   std::array<char, 256> name{};
   visitor.host = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
   return visitor;
-}
-
-namespace {
-
-Status train_job(Worker& worker, const Job& job, Task& task) {
-  const auto replica = task.make_replica();
-  const Status started = worker.start(job, *replica, task.training_samples(), Beginning::kAlike);
-  if (!started) {
-    return started;
-  }
-  while (const auto work = worker.begin()) {
-    worker.finish(replica->compute(work->samples));
-  }
-  worker.leave();
-  return {};
-}
-
-Status take_part(Worker& worker, Rank rank, const JobLoader& load) {
-  const auto text = worker.join();
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  const auto loaded = load(*text, rank);
-  if (!loaded) {
-    return tl::unexpected(loaded.error());
-  }
-  return loaded->task ? train_job(worker, loaded->job, *loaded->task) : worker.hold(loaded->job);
-}
-
-}  // namespace
-
-Status run_worker(const WorkerOptions& options, const JobLoader& load) {
-  Visitor me = visitor_of_this_process();
-  me.rank = options.rank;
-  me.token = options.token;
-  const auto admission = knock(options.door, me, options.patience);
-  if (!admission) {
-    return tl::unexpected(admission.error());
-  }
-  Worker worker(*admission);
-  try {
-    const Status status = take_part(worker, admission->rank, load);
-    return status ? status : motley::fail("{}", worker.fail({kAnyRank, status.error().message}));
-  } catch (...) {
-    return motley::fail("{}", worker.fail(std::current_exception()));
-  }
 }
 
 }  // namespace motley

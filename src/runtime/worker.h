@@ -88,6 +88,7 @@ class Worker final : private FabricSink, private Observer {
   void on_peer_lost(Rank peer, const std::string& reason) override;
 
   const Rank rank_;
+  const std::string coordinator_host_;
   Driver driver_;
   RealNode node_;
   TcpFabric fabric_;
@@ -107,24 +108,6 @@ class Worker final : private FabricSink, private Observer {
   std::unique_ptr<Training> training_;
   std::unique_ptr<Heartbeat> heartbeat_;  // last: it uses all of the above
 };
-
-// What a process of `motley train` does.
-struct WorkerOptions {
-  std::optional<Rank> rank;  // none: any that is free
-  Endpoint door;
-  std::string token;
-  Seconds patience = 60;  // with a door at which nobody listens yet
-};
-
-struct LoadedJob {
-  Job job;
-  std::shared_ptr<Task> task;  // none for a server: it needs neither data nor model
-};
-// What this rank needs, from the text of a resolved job file.
-using JobLoader = std::function<Result<LoadedJob>(const std::string& text, Rank rank)>;
-
-// Returns when the run is over. Whatever goes wrong is told to the coordinator, and the error here.
-Status run_worker(const WorkerOptions& options, const JobLoader& load);
 
 // Who this process is, as it says at a door.
 Visitor visitor_of_this_process();

@@ -1,4 +1,4 @@
-#include "cli/signals.h"
+#include "session/signals.h"
 
 #include <atomic>
 #include <csignal>
@@ -11,17 +11,25 @@ std::atomic<int> g_first = 0;
 std::atomic<int> g_count = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void on_signal(int signal) {
+void count(int signal) {
   int none = 0;
   g_first.compare_exchange_strong(none, signal);
   g_count.fetch_add(1);
 }
 
+void count_one(int signal) {
+  count(signal);
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 }  // namespace
 
-void catch_signals() {
+void catch_signals(SecondSignal second) {
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = second == SecondSignal::kIsCounted ? count : count_one;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

@@ -12,8 +12,9 @@
 
 #include "job/parse.h"
 #include "job/print.h"
+#include "motley/run.h"
+#include "motley/session.h"
 #include "runtime/simulate.h"
-#include "runtime/worker.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/recording_monitor.h"
@@ -43,20 +44,24 @@ std::shared_ptr<ToyTask> toy_task(const Job& job) {
   return std::make_shared<ToyTask>(job.data.samples, features, job.seed, lr);
 }
 
-// What a worker of this program loads. The job's name says how it should fail.
-Result<LoadedJob> load_toy(const std::string& text, Rank rank) {
-  auto job = parse_job(text, "job.toml", {}, Mode::kTrain);
-  if (!job) {
-    return tl::unexpected(job.error());
+// A worker of this program. The job's name says how it should fail.
+void take_part(Session& session) {
+  const Job job = *parse_job(session.given_job(), "job.toml", {}, Mode::kTrain);
+  if (job.name == "unloadable") {
+    session.give_up("the data is not there");
+    throw RunFailed("the data is not there");
   }
-  if (job->name == "unloadable") {
-    return fail("the data is not there");
-  }
-  const bool is_server = rank >= job->cluster.workers;
-  if (job->name == (is_server ? "deadly server" : "deadly")) {
+  const bool is_server = session.rank() >= job.cluster.workers;
+  if (job.name == (is_server ? "deadly server" : "deadly")) {
     raise(SIGKILL);
   }
-  return LoadedJob{*job, is_server ? nullptr : toy_task(*job)};
+  if (is_server) {
+    return hold_parameters(session, job);
+  }
+  const auto task = toy_task(job);
+  const auto replica = task->make_replica();
+  Run run(session, job, *replica, task->training_samples());
+  run.fit([&](const Work& work) { return replica->compute(work.samples); });
 }
 
 Job toy_job(std::vector<std::string> overrides = {}) {
@@ -307,12 +312,14 @@ TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
 int main(int argc, char** argv) {
   // worker --join 127.0.0.1:PORT --rank N
   if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
-    const std::string join = argv[3];
-    const auto port = static_cast<std::uint16_t>(std::stoi(join.substr(join.rfind(':') + 1)));
-    const auto status = motley::run_worker(
-        {std::stoi(argv[5]), {"127.0.0.1", port}, std::getenv(motley::kTokenVariable)},
-        motley::load_toy);
-    return status ? 0 : 1;
+    try {
+      auto session =
+          motley::Session::join(argv[3], std::stoi(argv[5]), std::getenv(motley::kTokenVariable));
+      motley::take_part(session);
+      return 0;
+    } catch (const std::exception&) {
+      return 1;
+    }
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -8,20 +8,20 @@
 #include <optional>
 #include <string>
 
-#include "cli/progress.h"
 #include "dashboard/dashboard.h"
 #include "record/event_file.h"
 #include "record/run_dir.h"
 #include "record/run_figures.h"
 #include "record/run_record.h"
 #include "runtime/run.h"
+#include "session/progress.h"
 
 namespace motley {
 
 class Watch final : public RunMonitor {
  public:
-  // `dashboard` may be none. Throws RunFailed when the directory cannot be written to.
-  Watch(const RunDir& dir, RunFacts facts, ProgressDisplay::Style style,
+  // Directory and dashboard may be none. Throws RunFailed when the directory cannot be written to.
+  Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
         std::unique_ptr<Dashboard> dashboard);
 
   void on_begin(const std::function<Activity(Rank)>& activity_of) override;
@@ -45,12 +45,12 @@ class Watch final : public RunMonitor {
   void mark();
   void end();
 
-  const RunDir& dir_;
+  const RunDir* dir_;
   RunRecord record_;
   ProgressDisplay display_;
   const std::unique_ptr<Dashboard> dashboard_;
-  EventFile events_;
-  const double started_;  // seconds since 1970
+  std::optional<EventFile> events_;  // as the directory
+  const double started_;             // seconds since 1970
   std::optional<Clock::time_point> began_;
   Clock::time_point publish_next_;
   std::function<Activity(Rank)> activity_of_;

@@ -1,13 +1,13 @@
-#include "cli/watch.h"
+#include "session/watch.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cli/commands.h"
-#include "cli/signals.h"
 #include "record/document.h"
 #include "record/prometheus.h"
 #include "record/scalars.h"
+#include "session/recorded_run.h"
+#include "session/signals.h"
 
 namespace motley {
 namespace {
@@ -18,8 +18,11 @@ constexpr auto kPublishPause = 250ms;
 constexpr int kPublishShare = 20;     // of the time, one part at most goes into it
 constexpr std::int64_t kMarks = 200;  // in TensorBoard, beside evaluations
 
-EventFile create_events(const RunDir& dir) {
-  auto file = EventFile::create(dir.path() / event_file_name(std::time(nullptr)));
+std::optional<EventFile> create_events(const RunDir* dir) {
+  if (!dir) {
+    return std::nullopt;
+  }
+  auto file = EventFile::create(dir->path() / event_file_name(std::time(nullptr)));
   if (!file) {
     throw RunFailed(file.error().message);
   }
@@ -34,7 +37,7 @@ void or_throw(const Status& status) {
 
 }  // namespace
 
-Watch::Watch(const RunDir& dir, RunFacts facts, ProgressDisplay::Style style,
+Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
              std::unique_ptr<Dashboard> dashboard)
     : dir_(dir),
       record_(std::move(facts)),
@@ -68,9 +71,11 @@ void Watch::on_progress(const RunProgress& progress) {
 
 void Watch::on_metric(const Metric& metric) {
   record_.add(metric);
-  metric_lines_ += to_json(metric).dump() + "\n";
-  write_or_throw(dir_, "metrics.jsonl", metric_lines_);
-  or_throw(events_.add(started_ + metric.seconds, metric.step, scalars_of(metric)));
+  if (dir_) {
+    metric_lines_ += to_json(metric).dump() + "\n";
+    write_or_throw(*dir_, "metrics.jsonl", metric_lines_);
+    or_throw(events_->add(started_ + metric.seconds, metric.step, scalars_of(metric)));
+  }
   display_.evaluated(metric);
 }
 
@@ -129,10 +134,13 @@ void Watch::publish() {
 }
 
 void Watch::mark() {
+  if (!events_) {
+    return;
+  }
   RunFigures now = figures_of(record_);
   const std::int64_t batch = record_.facts().batch;
-  or_throw(events_.add(started_ + now.seconds, (now.samples + batch - 1) / batch,
-                       scalars_of(now, marked_)));
+  or_throw(events_->add(started_ + now.seconds, (now.samples + batch - 1) / batch,
+                        scalars_of(now, marked_)));
   marked_ = std::move(now);
 }
 

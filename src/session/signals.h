@@ -6,8 +6,9 @@
 
 namespace motley {
 
-// From now on the two signals are counted instead of ending the process.
-void catch_signals();
+// From now on the two signals are counted instead of ending the process: both, or the first.
+enum class SecondSignal { kIsCounted, kEndsTheProcess };
+void catch_signals(SecondSignal second = SecondSignal::kIsCounted);
 // "SIGINT" or "SIGTERM": the first one that came.
 std::optional<std::string> first_signal();
 // How many came.

@@ -1,0 +1,22 @@
+// How a run ends that cannot be, or cannot go on. Both are thrown by what programs call; caught by
+// nobody, they end the program with one line and an exit code (motley/session.h).
+#pragma once
+
+#include <stdexcept>
+
+namespace motley {
+
+// What a person gave is wrong: an option, a flag, a variable of the environment. what() says what,
+// and what would be right. Exit code 2.
+class Refused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A participant failed. what() names it and says why. Exit code 1.
+class RunFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace motley

@@ -1,0 +1,133 @@
+#include "session/host.h"
+
+#include <utility>
+
+#include "session/recorded_run.h"
+
+namespace motley {
+
+class Host::Judging final : public Task {
+ public:
+  Judging(std::int64_t samples, EvaluateFunction evaluate)
+      : samples_(samples), evaluate_(std::move(evaluate)) {}
+
+  std::int64_t training_samples() const override { return samples_; }
+  std::unique_ptr<Replica> make_replica() override { return nullptr; }  // nobody asks
+  std::string model_file(const Snapshot&) override { return {}; }       // the program saves its own
+
+  // On the evaluator's thread: waits until the program's thread comes by.
+  std::optional<Evaluation> evaluate(const Snapshot& snapshot) override {
+    if (!evaluate_) {
+      return std::nullopt;
+    }
+    std::unique_lock lock(mutex_);
+    asked_ = &snapshot;
+    answer_.reset();
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return answer_ || closed_; });
+    asked_ = nullptr;
+    return std::exchange(answer_, std::nullopt);
+  }
+
+  // On the program's thread.
+  void judge_waiting() {
+    std::unique_lock lock(mutex_);
+    judge(lock);
+  }
+  void judge_until_over() {
+    std::unique_lock lock(mutex_);
+    while (!over_) {
+      judge(lock);
+      changed_.wait(lock, [&] { return asked_ || over_; });
+    }
+  }
+
+  // The run is over: nothing more will be asked.
+  void end() {
+    std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  // Nothing more will be answered.
+  void close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void judge(std::unique_lock<std::mutex>& lock) {
+    if (asked_ && !answer_) {
+      const Snapshot& snapshot = *asked_;
+      lock.unlock();  // who asked waits for the answer
+      const Evaluation evaluation = evaluate_(snapshot);
+      lock.lock();
+      answer_ = evaluation;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !asked_ || closed_; });
+    }
+  }
+
+  const std::int64_t samples_;
+  const EvaluateFunction evaluate_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const Snapshot* asked_ = nullptr;
+  std::optional<Evaluation> answer_;
+  bool over_ = false;
+  bool closed_ = false;
+};
+
+Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
+           const std::optional<std::string>& out, bool progress, Gathering gathering)
+    : job_(job), judging_(std::make_unique<Judging>(training_samples, std::move(evaluate))) {
+  if (out) {
+    auto dir = RunDir::create(out, job.name);
+    if (!dir) {
+      throw Refused(dir.error().message);
+    }
+    dir_ = std::make_unique<RunDir>(std::move(*dir));
+  }
+  watch_ = std::make_unique<Watch>(dir_.get(), facts_of(job, "train", training_samples),
+                                   ProgressDisplay::style_for(!progress), nullptr);
+  coordinator_ = std::make_unique<Coordinator>(job, *judging_, *watch_, std::move(gathering));
+  thread_ = std::thread([this] { conduct(); });
+}
+
+Host::~Host() { give_up(); }
+
+Admission Host::admission(Rank rank) const {
+  Admission admission = coordinator_->admission_of_host();
+  admission.rank = rank;
+  return admission;
+}
+
+void Host::conduct() {
+  try {
+    summary_ = record_run(dir_.get(), job_, *judging_, *watch_,
+                          [&](RunMonitor&) { return coordinator_->run(); });
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+  judging_->end();
+}
+
+void Host::judge_waiting() { judging_->judge_waiting(); }
+
+Summary Host::finish() {
+  judging_->judge_until_over();
+  thread_.join();
+  if (error_) {
+    std::rethrow_exception(error_);
+  }
+  return *std::exchange(summary_, std::nullopt);
+}
+
+void Host::give_up() {
+  judging_->close();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+}  // namespace motley

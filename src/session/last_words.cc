@@ -1,0 +1,81 @@
+#include "session/last_words.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+
+#include "base/failure.h"
+#include "record/whole_file.h"
+#include "runtime/agreement.h"
+#include "runtime/world.h"
+
+namespace motley {
+namespace {
+
+// A terminate handler can reach nothing but globals.
+std::string g_name = "motley";
+std::terminate_handler g_before = nullptr;
+std::function<void(const std::string&)> g_tell;
+
+void write_error_file(bool cause, const std::string& why) {
+  if (const char* path = std::getenv(kErrorFileVariable)) {
+    (void)replace_file(path, fmt::format("{}\n{}\n", cause ? "cause" : "consequence", why));
+  }
+}
+
+// No destructors run: the exception has left every function that could catch it, and other threads
+// may be at work.
+[[noreturn]] void end(int code, bool cause, const std::string& why) {
+  write_error_file(cause, why);
+  std::fflush(nullptr);
+  fmt::print(stderr, "{}: {}\n", g_name, why);
+  std::_Exit(code);
+}
+
+[[noreturn]] void on_terminate() {
+  const std::exception_ptr error = std::current_exception();
+  if (!error) {
+    g_before();  // no exception: not ours to explain
+    std::abort();
+  }
+  try {
+    std::rethrow_exception(error);
+  } catch (const Refused& refused) {
+    end(2, true, refused.what());
+  } catch (const RunFailed& failed) {
+    end(1, false, failed.what());
+  } catch (const std::exception& own) {
+    const std::string why = own.what();
+    const std::string line = for_people(why, 2000);
+    if (g_tell) {
+      g_tell(line);
+    }
+    end(1, true, line);
+  } catch (...) {
+    const std::string why = "something was thrown that is no std::exception";
+    if (g_tell) {
+      g_tell(why);
+    }
+    end(1, true, why);
+  }
+}
+
+}  // namespace
+
+void speak_last_words() {
+  static std::once_flag once;
+  std::call_once(once, [] { g_before = std::set_terminate(on_terminate); });
+}
+
+void set_last_words_rank(Rank rank, int size) {
+  g_name = size > 1 ? fmt::format("motley: rank {}", rank) : "motley";
+}
+
+LastWords::LastWords(std::function<void(const std::string&)> tell) { g_tell = std::move(tell); }
+LastWords::~LastWords() { g_tell = nullptr; }
+
+}  // namespace motley

@@ -1,0 +1,27 @@
+// What a process says when an exception ends it: to the other ranks, to whoever reads its output,
+// and to `motley launch`, which shows the first cause of all (MOTLEY_ERROR_FILE).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/ids.h"
+
+namespace motley {
+
+// From now on an exception that nobody catches ends the process with one line on stderr and exit
+// code 2 for Refused, else 1. Twice is once.
+void speak_last_words();
+// For that line.
+void set_last_words_rank(Rank rank, int size);
+
+// While this lives, `tell` is called first with an exception that is the program's own.
+class LastWords {
+ public:
+  explicit LastWords(std::function<void(const std::string& why)> tell);
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+};
+
+}  // namespace motley

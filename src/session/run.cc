@@ -1,0 +1,311 @@
+#include "motley/run.h"
+
+#include <exception>
+#include <list>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "job/parse.h"
+#include "job/print.h"
+#include "runtime/addresses.h"
+#include "runtime/worker.h"
+#include "session/host.h"
+#include "session/last_words.h"
+#include "session/session_impl.h"
+#include "session/signals.h"
+
+namespace motley {
+namespace {
+
+Job job_of(const Options& options) {
+  Job job;
+  job.name = options.name;
+  job.seed = options.seed;
+  job.train.batch = options.batch;
+  job.train.epochs = options.epochs;
+  job.train.steps = options.steps;
+  job.train.target_accuracy = options.target_accuracy;
+  job.train.eval_every = options.eval_every;
+  job.strategy = options.strategy;
+  job.cluster = options.cluster;
+  return job;
+}
+
+Job resolve(const Session::Impl& session, const Options& options) {
+  std::string text;
+  if (!session.job_path.empty()) {
+    auto read = read_job_file(session.job_path);
+    text = read ? std::move(*read) : throw Refused(read.error().message);
+  }
+  auto job =
+      parse_program(job_of(options), session.world.size, text, session.job_path, session.overrides);
+  return job ? std::move(*job) : throw Refused(job.error().message);
+}
+
+// The servers of a method that has some live beside the workers, in turn: server s with rank
+// s % size, each on a thread of its own.
+class Servers {
+ public:
+  // `let_in` lets a rank into the run.
+  Servers(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in)
+      : let_in_(std::move(let_in)) {
+    for (int server = worker; server < job.servers(); server += job.cluster.workers) {
+      threads_.emplace_back([this, &job, server] { hold(job, job.cluster.workers + server); });
+    }
+  }
+  ~Servers() { join(); }
+  Servers(const Servers&) = delete;
+  Servers& operator=(const Servers&) = delete;
+
+  void join() {
+    for (std::thread& thread : std::exchange(threads_, {})) {
+      thread.join();
+    }
+  }
+
+ private:
+  // Whatever goes wrong, the coordinator knows of it or misses it.
+  void hold(const Job& job, Rank rank) {
+    const auto admission = let_in_(rank);
+    if (!admission) {
+      return;
+    }
+    Worker worker(*admission);
+    try {
+      const auto text = worker.join();
+      const Status status = text ? worker.hold(job) : tl::unexpected(text.error());
+      if (!status) {
+        worker.fail({kAnyRank, status.error().message});
+      }
+    } catch (...) {
+      worker.fail(std::current_exception());
+    }
+  }
+
+  const std::function<Result<Admission>(Rank)> let_in_;
+  std::list<std::thread> threads_;
+};
+
+}  // namespace
+
+class Run::Impl {
+ public:
+  // A program's run.
+  Impl(Session::Impl& session, const Options& options, Replica& replica, std::int64_t samples,
+       RunHooks hooks)
+      : job_(resolve(session, options)) {
+    const World& world = session.world;
+    Visitor me = visitor_of_this_process();
+    me.rank = world.rank;
+    me.token = world.token;
+    me.job = to_toml(job_);
+    me.parameters = std::move(hooks.parameters);
+    if (world.rank == 0) {
+      open_door(session, me, samples, std::move(hooks.evaluate));
+    }
+    const auto let_in = [this, me, door = world.master, patience = session.patience](Rank rank) {
+      return host_ ? host_->admission(rank) : knock_as(rank, door, me, patience);
+    };
+    servers_ = std::make_unique<Servers>(job_, world.rank, let_in);
+    const auto admission = let_in(world.rank);
+    owned_ = std::make_unique<Worker>(admission ? *admission
+                                                : throw RunFailed(admission.error().message));
+    worker_ = owned_.get();
+    guarded([&] {
+      const auto text = worker_->join();
+      expect(text ? worker_->start(job_, replica, samples, Beginning::kOfRankZero)
+                  : tl::unexpected(text.error()));
+    });
+    last_words_.emplace([this](const std::string& why) {
+      if (!failed_) {
+        give_up({kAnyRank, why});
+      }
+    });
+  }
+
+  // With the job that was given.
+  Impl(Session::Impl& session, const Job& job, Replica& replica, std::int64_t samples)
+      : job_(job), worker_(session.worker.get()) {
+    guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kAlike)); });
+  }
+
+  ~Impl() {
+    if (!over_ && !failed_) {
+      give_up({kAnyRank, std::uncaught_exceptions() > 0
+                             ? "an exception left the training loop"
+                             : "the program left the training loop before its end"});
+    }
+  }
+
+  std::optional<Work> begin() {
+    if (over_) {
+      return std::nullopt;
+    }
+    obey_signals();
+    return guarded([&] {
+      if (host_) {
+        host_->judge_waiting();
+      }
+      const auto work = worker_->begin();
+      if (!work) {
+        end();
+      }
+      return work;
+    });
+  }
+
+  Progress finish(double loss_sum) {
+    guarded([&] { worker_->finish(loss_sum); });
+    return worker_->progress();
+  }
+
+  void fit(const std::function<double(const Work&)>& compute) {
+    while (const auto work = begin()) {
+      double loss_sum = 0;
+      try {
+        loss_sum = compute(*work);
+      } catch (...) {
+        failed_ = true;
+        worker_->fail(std::current_exception());
+        clean_up();
+        throw;
+      }
+      finish(loss_sum);
+    }
+  }
+
+  void stop(const std::string& why) {
+    if (!asked_) {
+      asked_ = true;
+      worker_->ask_to_stop(why);
+    }
+  }
+
+  const Job& job() const { return job_; }
+  const RunResult& result() const { return result_; }
+
+ private:
+  void open_door(Session::Impl& session, const Visitor& me, std::int64_t samples,
+                 EvaluateFunction evaluate) {
+    Gathering gathering;
+    gathering.job_text = me.job;
+    gathering.host = me;
+    gathering.patience = session.patience;
+    const Endpoint& master = session.world.master;
+    gathering.address = address_to_listen_on(master.host);
+    gathering.port = master.port;
+    host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), session.out,
+                                   session.progress, std::move(gathering));
+  }
+
+  static Result<Admission> knock_as(Rank rank, const Endpoint& door, Visitor me, Seconds patience) {
+    me.rank = rank;
+    return knock(door, me, patience);
+  }
+
+  static void expect(const Status& status) {
+    if (!status) {
+      throw RunFailed(status.error().message);
+    }
+  }
+
+  // Whatever `body` throws takes the run down; the first cause of all is what is thrown here.
+  template <class Body>
+  auto guarded(const Body& body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (...) {
+      failed_ = true;
+      const std::string why = worker_->fail(std::current_exception());
+      clean_up();
+      throw RunFailed(why);
+    }
+  }
+
+  void give_up(const FailedInfo& failure) {
+    failed_ = true;
+    worker_->fail(failure);
+    clean_up();
+  }
+
+  void clean_up() {
+    if (host_) {
+      host_->give_up();
+    }
+    if (servers_) {
+      servers_->join();
+    }
+  }
+
+  // Rank 0's coordinator sees its signals itself.
+  void obey_signals() {
+    if (const auto signal = host_ ? std::nullopt : first_signal()) {
+      stop(*signal);
+    }
+  }
+
+  void end() {
+    worker_->leave();
+    if (servers_) {
+      servers_->join();
+    }
+    result_.seconds = worker_->so_far().times.seconds;
+    result_.samples = worker_->progress().samples;
+    if (host_) {
+      take(host_->finish());
+    }
+    result_.steps = result_.samples / job_.train.batch;
+    over_ = true;
+    last_words_.reset();
+  }
+
+  void take(const Summary& summary) {
+    result_.seconds = summary.seconds;
+    result_.samples = summary.samples;
+    if (!summary.metrics.empty()) {
+      result_.loss = summary.metrics.back().loss;
+      result_.accuracy = summary.metrics.back().accuracy;
+    }
+    result_.stopped = summary.stopped;
+    result_.summary = to_json(summary).dump(2);
+  }
+
+  const Job job_;
+  std::unique_ptr<Host> host_;        // on rank 0
+  std::unique_ptr<Servers> servers_;  // of a program
+  std::unique_ptr<Worker> owned_;
+  Worker* worker_ = nullptr;
+  bool asked_ = false;  // to stop
+  bool over_ = false;
+  bool failed_ = false;
+  RunResult result_;
+  std::optional<LastWords> last_words_;
+};
+
+Run::Run(Session& session, const Options& options, Replica& replica, std::int64_t training_samples,
+         RunHooks hooks)
+    : impl_(std::make_unique<Impl>(session.impl(), options, replica, training_samples,
+                                   std::move(hooks))) {}
+Run::Run(Session& session, const Job& job, Replica& replica, std::int64_t training_samples)
+    : impl_(std::make_unique<Impl>(session.impl(), job, replica, training_samples)) {}
+Run::~Run() = default;
+std::optional<Work> Run::begin() { return impl_->begin(); }
+Progress Run::finish(double loss_sum) { return impl_->finish(loss_sum); }
+void Run::fit(const std::function<double(const Work&)>& compute) { impl_->fit(compute); }
+void Run::stop() { impl_->stop("the program"); }
+const Job& Run::job() const { return impl_->job(); }
+const RunResult& Run::result() const { return impl_->result(); }
+
+void hold_parameters(Session& session, const Job& job) {
+  Worker& worker = *session.impl().worker;
+  try {
+    if (const Status status = worker.hold(job); !status) {
+      throw RunFailed(status.error().message);
+    }
+  } catch (...) {
+    throw RunFailed(worker.fail(std::current_exception()));
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,126 @@
+#include "motley/session.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "runtime/addresses.h"
+#include "session/last_words.h"
+#include "session/session_impl.h"
+#include "session/signals.h"
+
+namespace motley {
+namespace {
+
+Seconds read_seconds(const std::string& text) {
+  Seconds seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error != std::errc() || rest != end || !(seconds > 0) || seconds > 1e6) {
+    throw Refused(fmt::format("--motley-join-timeout {}: expected seconds above 0", text));
+  }
+  return seconds;
+}
+
+// Puts a flag's value where it belongs.
+void set_flag(Session::Impl& session, const std::string& name, const std::string& value) {
+  if (name == "--motley-job") {
+    session.job_path = value;
+  } else if (name == "--motley-set") {
+    session.overrides.push_back(value);
+  } else if (name == "--motley-out") {
+    session.out = value;
+  } else if (name == "--motley-join-timeout") {
+    session.patience = read_seconds(value);
+  } else {
+    throw Refused(
+        fmt::format("{}: no such flag (there are --motley-job, --motley-set, "
+                    "--motley-out, --motley-progress, --motley-join-timeout)",
+                    name));
+  }
+}
+
+// Takes the session's flags out of the arguments, up to "--".
+void take_flags(Session::Impl& session, int& argc, char** argv) {
+  int kept = std::min(argc, 1);
+  int i = kept;
+  for (; i < argc && std::strcmp(argv[i], "--") != 0; ++i) {
+    const std::string argument = argv[i];
+    const auto equals = argument.find('=');
+    const std::string name = argument.substr(0, equals);
+    if (!argument.starts_with("--motley-")) {
+      argv[kept++] = argv[i];
+    } else if (argument == "--motley-progress") {
+      session.progress = true;
+    } else if (equals != argument.npos) {
+      set_flag(session, name, argument.substr(equals + 1));
+    } else if (i + 1 < argc) {
+      set_flag(session, name, argv[++i]);
+    } else {
+      throw Refused(fmt::format("{} needs a value", name));
+    }
+  }
+  for (; i < argc; ++i) {
+    argv[kept++] = argv[i];
+  }
+  argc = kept;
+  argv[argc] = nullptr;
+}
+
+}  // namespace
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Session::Session(int& argc, char** argv) : impl_(std::make_unique<Impl>()) {
+  speak_last_words();
+  take_flags(*impl_, argc, argv);
+  const auto world = world_from([](const char* name) { return std::getenv(name); });
+  if (!world) {
+    throw Refused(world.error().message);
+  }
+  impl_->world = *world;
+  set_last_words_rank(world->rank, world->size);
+  catch_signals(SecondSignal::kEndsTheProcess);
+}
+
+Session::~Session() = default;
+
+Session Session::join(const std::string& door, int rank, const std::string& token) {
+  const auto endpoint = parse_endpoint(door);
+  if (!endpoint) {
+    throw Refused(endpoint.error().message);
+  }
+  auto impl = std::make_unique<Impl>();
+  Visitor me = visitor_of_this_process();
+  me.rank = rank < 0 ? std::nullopt : std::optional<Rank>(rank);
+  me.token = token;
+  const auto admission = knock(*endpoint, me, impl->patience);
+  if (!admission) {
+    throw RunFailed(admission.error().message);
+  }
+  impl->world.rank = admission->rank;
+  impl->worker = std::make_unique<Worker>(*admission);
+  try {
+    const auto job = impl->worker->join();
+    impl->given_job = job ? *job : throw RunFailed(job.error().message);
+  } catch (...) {
+    throw RunFailed(impl->worker->fail(std::current_exception()));
+  }
+  return Session(std::move(impl));
+}
+
+const std::string& Session::given_job() const { return impl_->given_job; }
+void Session::give_up(const std::string& why) { impl_->worker->fail({kAnyRank, why}); }
+int Session::rank() const { return impl_->world.rank; }
+int Session::size() const { return impl_->world.size; }
+int Session::local_rank() const { return impl_->world.local_rank; }
+
+int Session::exit_code() const {
+  const auto signal = first_signal();
+  return signal ? exit_code_of(*signal) : 0;
+}
+
+}  // namespace motley

@@ -1,0 +1,30 @@
+// What a Session knows, for whoever runs something in it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "motley/session.h"
+#include "runtime/worker.h"
+#include "runtime/world.h"
+
+namespace motley {
+
+class Session::Impl {
+ public:
+  World world;
+  // From the flags.
+  std::string job_path;                // empty: none
+  std::vector<std::string> overrides;  // --motley-set
+  std::optional<std::string> out;
+  bool progress = false;
+  Seconds patience = 60;
+
+  // Of a session that has joined somebody's run.
+  std::unique_ptr<Worker> worker;
+  std::string given_job;
+};
+
+}  // namespace motley
