@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -53,6 +54,8 @@ Address peer_address(int socket) {
   getpeername(socket, address.get(), &address.size);
   return address;
 }
+
+bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 std::string show(const Endpoint& endpoint) {
   const bool is_v6 = endpoint.host.find(':') != std::string::npos;

@@ -1,4 +1,4 @@
-// Addresses of sockets: names to addresses, addresses to text.
+// Sockets and their addresses: names to addresses, addresses to text.
 #pragma once
 
 #include <sys/socket.h>
@@ -29,6 +29,9 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
 
 Address own_address(int socket);
 Address peer_address(int socket);
+
+// After a call that failed on a descriptor that does not block: it may be made again later.
+bool would_block();
 
 // "10.0.0.1:29500", "[::1]:29500"
 std::string show(const Endpoint& endpoint);

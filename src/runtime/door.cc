@@ -53,8 +53,6 @@ Visitor visitor_from(const Json& object, const Endpoint& from) {
   return visitor;
 }
 
-bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 std::string trouble_with(const Address& address, int error) {
   const std::string where = show(address.endpoint());
   switch (error) {

@@ -41,8 +41,6 @@ bool wait_for(int socket, short events, Clock::time_point deadline) {
   }
 }
 
-bool is_busy() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 // One that is connected, or the error of the system.
 tl::expected<Descriptor, int> connect_to(const Address& address, Clock::time_point deadline) {
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -75,7 +73,7 @@ bool say(int socket, const std::string& line, Clock::time_point deadline) {
     const ssize_t size = send(socket, line.data() + said, line.size() - said, MSG_NOSIGNAL);
     if (size >= 0) {
       said += static_cast<std::size_t>(size);
-    } else if (!is_busy() || !wait_for(socket, POLLOUT, deadline)) {
+    } else if (!would_block() || !wait_for(socket, POLLOUT, deadline)) {
       return false;
     }
   }
@@ -93,7 +91,7 @@ std::optional<std::string> hear(int socket, Clock::time_point deadline) {
       if (const auto end = heard.find('\n'); end != std::string::npos) {
         return heard.substr(0, end);
       }
-    } else if (size == 0 || !is_busy() || !wait_for(socket, POLLIN, deadline)) {
+    } else if (size == 0 || !would_block() || !wait_for(socket, POLLIN, deadline)) {
       return std::nullopt;
     }
   }
