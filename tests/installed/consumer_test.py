@@ -95,6 +95,20 @@ class Consumer(unittest.TestCase):
         self.assertEqual(output(program, "--version", env=environment),
                          f"version {version}\nmotley {version}\n")
 
+    def test_a_process_has_one_copy_of_everything(self):
+        """A registry in both libraries would be two: who registers in one is not found in the other."""
+        def defined(library):
+            symbols = output("nm", "-D", "--defined-only", os.path.join(self.library_dirs[0], library))
+            # Inline functions, their tables and types may be in both: the linker takes one.
+            return {name for kind, name in re.findall(r"(?m)^\S+ (\w) (\S+)", symbols) if kind not in "WVu"}
+
+        core, torch = defined("libmotley.so"), defined("libmotley_torch.so")
+        self.assertIn("_ZN6motley12command_lineEiPPc", core)
+        self.assertIn("motley_make_torch_task", torch)
+        self.assertEqual(core & torch, set())
+        foreign = [name for name in core if "6motley" not in name]
+        self.assertEqual(foreign, [], "what others' headers left in libmotley.so stays in there")
+
     def test_headers_include_what_is_installed(self):
         include = os.path.join(self.prefix, "include")
         headers = [os.path.join(path, name) for path, _, names in os.walk(include) for name in names]
