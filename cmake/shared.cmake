@@ -24,7 +24,7 @@ target_include_directories(libmotley INTERFACE
 
 add_library(libmotley_torch SHARED src/compute/torch_library.cc)
 target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute>)
-target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch)
+target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch fmt::fmt)
 
 foreach(library motley motley_torch)
   set_target_properties(lib${library} PROPERTIES
