@@ -70,6 +70,8 @@ class Run {
   // It is computed: the replica holds the sum of the samples' gradients, this is that of their
   // losses. Returns where the run stands.
   Progress finish(double loss_sum);
+  // Between the two: runs `body`, as fit() runs `compute`.
+  void in_step(const std::function<void()>& body);
   // Asks that the run end early, in order: some steps later begin() says so, on every rank.
   void stop();
 

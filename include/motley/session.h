@@ -51,6 +51,7 @@ class Session {
   int size() const;        // how many processes train together
   int local_rank() const;  // among those on this machine
   bool is_main() const { return rank() == 0; }
+  bool shares_machine() const;  // with other processes of this run, as far as is known
 
   // What main() should return: 0, or 130 / 143 when a signal ended the run in order.
   int exit_code() const;

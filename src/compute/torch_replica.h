@@ -1,9 +1,4 @@
-// TorchReplica: a Network trained through flat blocks.
-//
-// The network's parameters are views onto one block of floats, their gradients views onto a second,
-// its float buffers views onto a third. So an exchange reads and writes the model itself, nothing
-// is packed or unpacked, and the optimizer sees one long parameter: the same arithmetic as one
-// tensor at a time, in a few long loops.
+// TorchReplica: a Network trained through flat blocks (compute/flat_model.h).
 //
 // A sum over shares of a batch equals the sum over the batch, except where the network looks across
 // samples: BatchNorm uses the statistics of each share, and of each micro-batch, on its own.
@@ -14,9 +9,9 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "compute/batch.h"
+#include "compute/flat_model.h"
 #include "compute/network.h"
 #include "job/job.h"
 #include "sync/replica.h"
@@ -39,17 +34,12 @@ class TorchReplica final : public Replica {
 
  private:
   double accumulate(std::span<const SampleIndex> micro_batch);
-  void check_views() const;
 
   std::unique_ptr<Network> network_;
   std::shared_ptr<const Dataset> data_;
   const std::size_t micro_batch_;
   Batch batch_;
-  std::vector<torch::Tensor> tensors_;  // the network's parameters
-  torch::Tensor parameters_;
-  torch::Tensor gradient_;  // with its tail
-  torch::Tensor summands_;  // gradient_ without its tail
-  torch::Tensor buffers_;
+  FlatModel model_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
 };
 

@@ -1,10 +1,6 @@
 #include "compute/torch_task.h"
 
-#include <ATen/Parallel.h>
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <mutex>
 #include <numeric>
 #include <sstream>
 #include <utility>
@@ -13,6 +9,7 @@
 #include "compute/batch.h"
 #include "compute/models.h"
 #include "compute/network.h"
+#include "compute/threads.h"
 #include "compute/torch_error.h"
 #include "compute/torch_replica.h"
 #include "compute/torchscript.h"
@@ -21,28 +18,6 @@ namespace motley {
 namespace {
 
 constexpr std::size_t kEvaluationBatch = 1000;
-
-// torch's number of threads does not reach OpenBLAS, which would take every core for each worker.
-// Which BLAS is there is known only when the program runs.
-void set_blas_threads(int threads) {
-  using SetThreads = void (*)(int);
-  if (auto* set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
-    set(threads);
-  }
-}
-
-void set_threads(int threads) {
-  at::set_num_threads(threads);
-  set_blas_threads(threads);
-  static std::once_flag once;
-  std::call_once(once, [] {
-    try {
-      at::set_num_interop_threads(1);
-    } catch (const c10::Error&) {
-      // Somebody else in this process has set it already; it matters little.
-    }
-  });
-}
 
 class TorchTask final : public Task {
  public:

@@ -163,15 +163,19 @@ class Run::Impl {
   void fit(const std::function<double(const Work&)>& compute) {
     while (const auto work = begin()) {
       double loss_sum = 0;
-      try {
-        loss_sum = compute(*work);
-      } catch (...) {
-        failed_ = true;
-        worker_->fail(std::current_exception());
-        clean_up();
-        throw;
-      }
+      in_step([&] { loss_sum = compute(*work); });
       finish(loss_sum);
+    }
+  }
+
+  void in_step(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (...) {
+      failed_ = true;
+      worker_->fail(std::current_exception());
+      clean_up();
+      throw;
     }
   }
 
@@ -293,6 +297,7 @@ Run::~Run() = default;
 std::optional<Work> Run::begin() { return impl_->begin(); }
 Progress Run::finish(double loss_sum) { return impl_->finish(loss_sum); }
 void Run::fit(const std::function<double(const Work&)>& compute) { impl_->fit(compute); }
+void Run::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 void Run::stop() { impl_->stop("the program"); }
 const Job& Run::job() const { return impl_->job(); }
 const RunResult& Run::result() const { return impl_->result(); }

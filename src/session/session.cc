@@ -116,6 +116,7 @@ const std::string& Session::given_job() const { return impl_->given_job; }
 void Session::give_up(const std::string& why) { impl_->worker->fail({kAnyRank, why}); }
 int Session::rank() const { return impl_->world.rank; }
 int Session::size() const { return impl_->world.size; }
+bool Session::shares_machine() const { return impl_->world.local_size > 1; }
 int Session::local_rank() const { return impl_->world.local_rank; }
 
 int Session::exit_code() const {

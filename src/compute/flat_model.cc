@@ -1,0 +1,82 @@
+#include "compute/flat_model.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+
+namespace motley {
+namespace {
+
+// Views onto parts of `block`, one after the other, of the shapes of `tensors`.
+std::vector<torch::Tensor> views_like(const std::vector<torch::Tensor>& tensors,
+                                      const torch::Tensor& block) {
+  std::vector<torch::Tensor> views;
+  std::int64_t at = 0;
+  for (const torch::Tensor& tensor : tensors) {
+    views.push_back(block.narrow(0, at, tensor.numel()).view(tensor.sizes()));
+    at += tensor.numel();
+  }
+  return views;
+}
+
+// A new block that holds the tensors' numbers, and from now on their storage.
+torch::Tensor flatten(const std::vector<torch::Tensor>& tensors) {
+  std::int64_t size = 0;
+  for (const torch::Tensor& tensor : tensors) {
+    size += tensor.numel();
+  }
+  const torch::Tensor block = torch::empty({size});
+  const auto views = views_like(tensors, block);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    views[i].copy_(tensors[i].detach());
+    tensors[i].set_data(views[i]);
+  }
+  return block;
+}
+
+Block block_of(const torch::Tensor& tensor) {
+  if (tensor.numel() == 0) {
+    return {};
+  }
+  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+}  // namespace
+
+FlatModel::FlatModel(std::vector<torch::Tensor> parameters,
+                     const std::vector<torch::Tensor>& buffers)
+    : tensors_(std::move(parameters)), parameters_(flatten(tensors_)), buffers_(flatten(buffers)) {
+  gradient_ = torch::zeros({parameters_.numel() + static_cast<std::int64_t>(Replica::kTail)});
+  summands_ = gradient_.narrow(0, 0, parameters_.numel());
+  gradients_ = views_like(tensors_, summands_);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    // A defined gradient of the right shape is accumulated into, not replaced.
+    tensors_[i].mutable_grad() = gradients_[i];
+  }
+  for (const torch::Tensor& block : {parameters_, gradient_}) {
+    MOTLEY_CHECK(reinterpret_cast<std::uintptr_t>(block.data_ptr()) % 64 == 0,
+                 "torch no longer aligns tensors to 64 bytes");
+  }
+}
+
+Block FlatModel::parameters() const { return block_of(parameters_); }
+Block FlatModel::gradient() const { return block_of(gradient_); }
+Block FlatModel::buffers() const { return block_of(buffers_); }
+
+void FlatModel::gather_gradients() {
+  const float* place = summands_.data_ptr<float>();
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    torch::Tensor& grad = tensors_[i].mutable_grad();
+    if (!grad.defined()) {
+      gradients_[i].zero_();
+      grad = gradients_[i];
+    } else if (grad.data_ptr<float>() != place) {
+      gradients_[i].copy_(grad.detach());
+      grad = gradients_[i];
+    }
+    place += tensors_[i].numel();
+  }
+}
+
+}  // namespace motley

@@ -1,0 +1,44 @@
+// FlatModel: a model's tensors as flat blocks.
+//
+// The parameters are views onto one block of floats, their gradients views onto a second, the float
+// buffers views onto a third. So an exchange reads and writes the model itself, and nothing is
+// packed or unpacked. The tensors keep their identity: optimizers and whoever else holds them see
+// the same numbers.
+#pragma once
+
+#include <torch/types.h>
+
+#include <vector>
+
+#include "sync/replica.h"
+
+namespace motley {
+
+class FlatModel {
+ public:
+  // Float tensors on the CPU, which get new storage.
+  FlatModel(std::vector<torch::Tensor> parameters, const std::vector<torch::Tensor>& buffers);
+
+  Block parameters() const;
+  Block gradient() const;  // with room for Replica::kTail behind it
+  Block buffers() const;
+
+  // All parameters, and all gradients without the tail, as one long tensor each.
+  const torch::Tensor& all_parameters() const { return parameters_; }
+  const torch::Tensor& all_gradients() const { return summands_; }
+
+  void zero_gradients() { summands_.zero_(); }
+  // Where somebody has given a parameter a gradient of its own (as zero_grad() may), its numbers
+  // are taken over, and the view is put back. Without a gradient it is zero.
+  void gather_gradients();
+
+ private:
+  std::vector<torch::Tensor> tensors_;    // the parameters
+  std::vector<torch::Tensor> gradients_;  // views of summands_, one of each
+  torch::Tensor parameters_;
+  torch::Tensor gradient_;  // with its tail
+  torch::Tensor summands_;  // gradient_ without its tail
+  torch::Tensor buffers_;
+};
+
+}  // namespace motley
