@@ -45,7 +45,6 @@ struct ProcessState {
   Seconds heard = 0;  // when it last gave a sign of life
   std::optional<Endpoint> endpoint;
   bool failed = false;  // and has said so
-  bool gone = false;
   bool started = false;  // beats from now on
   bool ready = false;
   double quota = 0;   // cores' worth of time that it was given
@@ -206,13 +205,9 @@ class Coordinator::Impl {
     leaving_ = true;
     tell_all(Control::kLeave);
     const Seconds deadline = node_.now() + kLeaveDeadline;
-    watch_until([&] {
-      const bool all_gone = !children_.any_running() && all([&](const ProcessState& process) {
-        return process.pid != 0 || process.gone;
-      });
-      return all_gone || node_.now() > deadline;
-    });
+    watch_until([&] { return !children_.any_running() || node_.now() > deadline; });
     children_.kill_all();
+    fabric_.close(kGoodbyeSeconds);  // those who came by themselves have heard it then
   }
 
   // Those who came by themselves end by themselves, once they know why.
@@ -279,8 +274,7 @@ class Coordinator::Impl {
 
   // Of a process that was started here, its end or its silence will tell why.
   void on_lost(Rank rank, const std::string& why) {
-    ProcessState& process = processes_[static_cast<std::size_t>(rank)];
-    process.gone = true;
+    const ProcessState& process = processes_[static_cast<std::size_t>(rank)];
     if (process.pid == 0 && !process.failed && !leaving_) {
       suspect(rank, "is lost: " + why, false);
     }

@@ -38,7 +38,7 @@ class Host::Judging final : public Task {
     std::unique_lock lock(mutex_);
     while (!over_) {
       judge(lock);
-      changed_.wait(lock, [&] { return asked_ || over_; });
+      changed_.wait(lock, [&] { return is_asked() || over_; });
     }
   }
 
@@ -57,16 +57,17 @@ class Host::Judging final : public Task {
 
  private:
   void judge(std::unique_lock<std::mutex>& lock) {
-    if (asked_ && !answer_) {
+    if (is_asked()) {
       const Snapshot& snapshot = *asked_;
       lock.unlock();  // who asked waits for the answer
       const Evaluation evaluation = evaluate_(snapshot);
       lock.lock();
       answer_ = evaluation;
       changed_.notify_all();
-      changed_.wait(lock, [&] { return !asked_ || closed_; });
     }
   }
+
+  bool is_asked() const { return asked_ && !answer_; }  // who asks takes both back at once
 
   const std::int64_t samples_;
   const EvaluateFunction evaluate_;
