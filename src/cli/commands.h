@@ -60,6 +60,18 @@ struct WorkerFlags {
   Rank rank = 0;
 };
 
+struct LaunchFlags {
+  int processes = 1;  // on this machine
+  int nodes = 1;
+  std::optional<int> node;
+  std::optional<std::string> master;
+  std::optional<int> port;
+  std::optional<std::string> log_dir;
+  double grace = 10;
+  bool quiet = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+
 // Throws RunFailed (runtime/run.h).
 void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents);
 
@@ -70,5 +82,6 @@ int config_command(const JobFlags& flags);
 int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);
+int launch_command(const LaunchFlags& flags);
 
 }  // namespace motley

@@ -10,8 +10,9 @@ namespace motley {
 void catch_signals();
 // "SIGINT" or "SIGTERM": the first one that came.
 std::optional<std::string> first_signal();
-// How many came.
+// How many came, of both or of one of them.
 int signals_caught();
+int signals_caught(int number);
 inline bool signalled_twice() { return signals_caught() > 1; }
 // Its number: SIGINT or SIGTERM.
 int number_of(const std::string& signal);

@@ -1,15 +1,12 @@
 #include "runtime/coordinator.h"
 
-#include <openssl/rand.h>
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "base/check.h"
 #include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
@@ -18,6 +15,7 @@
 #include "runtime/evaluator.h"
 #include "runtime/real_node.h"
 #include "runtime/snapshot_merger.h"
+#include "runtime/token.h"
 #include "sync/loop.h"
 #include "sync/strategy.h"
 
@@ -30,12 +28,6 @@ constexpr Seconds kJoinDeadline = 60;                // for a process to start a
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
 constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
-
-std::string random_token() {
-  std::array<unsigned char, 16> bytes{};
-  MOTLEY_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1, "no random numbers");
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
 
 // A worker, or a server behind them.
 struct ProcessState {

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostVisits = 4096;     // more wait in the kernel's queue
-constexpr std::size_t kMostHeld = 256 << 20;  // bytes of visitors that are not done speaking
+constexpr std::size_t kMostVisits = 4096;      // more wait in the kernel's queue
+constexpr std::size_t kMostHeard = 256 << 20;  // bytes of visitors that are not done speaking
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -162,7 +162,7 @@ bool Door::hear(Visit& visit) {
     if (std::memchr(piece.data(), '\n', count) != nullptr) {
       return true;
     }
-    if (visit.heard.size() > kLongestLine || held_ > kMostHeld) {
+    if (visit.heard.size() > kLongestLine || held_ > kMostHeard) {
       return false;
     }
   }
