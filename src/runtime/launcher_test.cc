@@ -163,6 +163,21 @@ TEST_F(Launch, SignalsAreHandedOn) {
   EXPECT_TRUE(log(0).starts_with("int\nterm\n")) << log(0);
 }
 
+// Rank 1 ends by the signal, which is no failure: rank 0 has all the time it needs.
+TEST_F(Launch, AfterASignalThereIsNoHurry) {
+  LauncherOptions stopped = options(
+      "if [ $RANK = 0 ]; then trap 'sleep 0.1; echo saved; exit 0' INT; fi\n"
+      "echo ready; while :; do sleep 0.01; done",
+      2);
+  stopped.grace = 0;
+  stopped.kill_after = 0;
+  stopped.signals = [&](int number) {
+    return number == SIGINT && has(log(0), "ready") && has(log(1), "ready") ? 1 : 0;
+  };
+  EXPECT_EQ(launch(stopped).signal, SIGINT);
+  EXPECT_EQ(log(0), "ready\nsaved\n");
+}
+
 TEST_F(Launch, TheThirdSignalKills) {
   LauncherOptions deaf = options("trap '' INT TERM; while :; do sleep 0.01; done", 2);
   deaf.signals = [](int number) { return number == SIGINT ? 3 : 0; };
