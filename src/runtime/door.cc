@@ -84,7 +84,11 @@ Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::uint16
   if (!addresses) {
     return fail("cannot listen at {}: {}", show({address, port}), addresses.error().message);
   }
-  auto socket = listen_at(addresses->front());
+  // A name may have addresses that this machine does not, as "localhost" where there is no IPv6.
+  Result<Descriptor> socket = listen_at(addresses->front());
+  for (std::size_t next = 1; !socket && next < addresses->size(); ++next) {
+    socket = listen_at((*addresses)[next]);
+  }
   if (!socket) {
     return tl::unexpected(socket.error());
   }
