@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <exception>
 #include <functional>
@@ -84,8 +85,19 @@ void add_runs(CLI::App& app, Chosen& chosen) {
     add_variant_flag(command, flags.job);
     add_dashboard_flags(command, flags);
   };
+  const auto add_train = [add](CLI::App* command, RunFlags& flags) {
+    add(command, flags);
+    command->add_option("--listen", flags.listen,
+                        "HOST:PORT where workers come to, from any machine, instead of starting "
+                        "them here (`motley worker --join HOST:PORT`)");
+    command
+        ->add_option("--join-timeout", flags.join_timeout,
+                     "with --listen: seconds for all to come (default 600)")
+        ->needs("--listen")
+        ->check(CLI::Range(0.001, 1e6));
+  };
   add_command<RunFlags>(app, chosen, "train", "run a job with worker processes on this machine",
-                        add,
+                        add_train,
                         [](const RunFlags& flags) { return run_command(flags, Mode::kTrain); });
   add_command<RunFlags>(app, chosen, "simulate", "run the same job on a virtual clock", add,
                         [](const RunFlags& flags) { return run_command(flags, Mode::kSimulate); });
@@ -155,6 +167,63 @@ void add_worker(CLI::App& app, Chosen& chosen) {
       worker_command);
 }
 
+// At "--" CLI11 leaves the subcommand; this in its place is a word like any other.
+constexpr const char* kDashes = "\x1f--";
+
+// What was typed, last word first, as CLI11 wants it.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "launch") {
+    std::ranges::replace(words, "--", kDashes);
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
+// A program and its arguments, from what CLI11 left over.
+std::vector<std::string> program_of(std::vector<std::string> words) {
+  if (!words.empty() && words.front() == kDashes) {
+    words.erase(words.begin());
+  }
+  std::ranges::replace(words, kDashes, "--");
+  return words;
+}
+
+void add_launch(CLI::App& app, Chosen& chosen) {
+  const auto flags = std::make_shared<LaunchFlags>();
+  CLI::App* command = app.add_subcommand(
+      "launch", "start a program of yours several times, as the ranks of one run");
+  command->prefix_command();  // from the program on, all is the program's
+  command->add_option("-n,--nproc", flags->processes, "processes on this machine (default 1)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--nnodes", flags->nodes, "machines, each with as many (default 1)")
+      ->check(CLI::Range(1, 100'000));
+  command->add_option("--node-rank", flags->node, "which of the machines this is, from 0 on");
+  command->add_option("--master-addr", flags->master,
+                      "the machine of rank 0 (default 127.0.0.1; needed for several machines)");
+  command
+      ->add_option("--master-port", flags->port,
+                   "the port of rank 0 (default: one that is free; 29500 for several machines)")
+      ->check(CLI::Range(1, 65'535));
+  command->add_option("--log-dir", flags->log_dir,
+                      "what each rank prints, as rank_N.log (default launch-logs/<time>)");
+  command
+      ->add_option("--grace", flags->grace,
+                   "seconds for the others to end by themselves when one failed (default 10)")
+      ->check(CLI::Range(0.0, 1e9));
+  command->add_flag("--quiet", flags->quiet, "what they print goes to the logs alone");
+  command->footer(
+      "motley launch [OPTIONS] [--] PROGRAM [ARGS...]\n\n"
+      "Each process finds who it is in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
+      "MASTER_ADDR and MASTER_PORT, as torchrun sets them.\n"
+      "Exit codes: 0 all exited with 0, 1 one failed, 2 bad usage,\n"
+      "130 / 143 stopped by SIGINT / SIGTERM, which all processes are sent.");
+  command->callback([&chosen, flags, command] {
+    flags->command = program_of(command->remaining());
+    chosen = [flags] { return launch_command(*flags); };
+  });
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"motley trains one libtorch model on machines that are not alike."};
   app.name("motley");
@@ -172,9 +241,10 @@ int run(int argc, char** argv) {
   app.add_subcommand("strategies", "what a job can choose, one line each")->callback([&] {
     chosen = strategies_command;
   });
+  add_launch(app, chosen);
   add_worker(app, chosen);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help, --version

@@ -36,6 +36,8 @@ struct RunFlags {
   bool quiet = false;
   std::optional<std::optional<int>> dashboard;  // a live page, perhaps on this port
   std::string dashboard_host = "127.0.0.1";
+  std::optional<std::string> listen;  // train: workers come to HOST:PORT by themselves
+  double join_timeout = 600;          // seconds that they have for it
 };
 
 struct CompareFlags {
@@ -61,6 +63,18 @@ struct WorkerFlags {
   bool quiet = false;
 };
 
+struct LaunchFlags {
+  int processes = 1;  // on this machine
+  int nodes = 1;
+  std::optional<int> node;
+  std::optional<std::string> master;
+  std::optional<int> port;
+  std::optional<std::string> log_dir;
+  double grace = 10;
+  bool quiet = false;
+  std::vector<std::string> command;  // the program and its arguments
+};
+
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);
 int report_command(const ReportFlags& flags);
@@ -68,5 +82,6 @@ int config_command(const JobFlags& flags);
 int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);
+int launch_command(const LaunchFlags& flags);
 
 }  // namespace motley

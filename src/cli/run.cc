@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +15,7 @@
 #include "compute/load.h"
 #include "job/print.h"
 #include "page/page.h"
+#include "runtime/addresses.h"
 #include "runtime/coordinator.h"
 #include "runtime/simulate.h"
 #include "session/recorded_run.h"
@@ -56,12 +58,53 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
 
 const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simulate"; }
 
-RunOutcome run_job(const Job& job, Task& task, Mode mode, RunMonitor& monitor, CpuQuotas* quotas) {
-  if (mode == Mode::kSimulate) {
-    return simulate(job, task, monitor);
+// Who takes part in a run, and where they meet.
+Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
+  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job)};
+  if (!flags.listen) {
+    return gathering;
   }
-  return train_with_processes(job, task, monitor,
-                              {{"/proc/self/exe", "worker", "--quiet"}, to_toml(job), quotas});
+  const auto endpoint = parse_endpoint(*flags.listen);
+  if (!endpoint) {
+    return fail("--listen {}", endpoint.error().message);
+  }
+  if (job.cluster.has_quotas()) {
+    return fail("--listen: cluster.isolate = \"cgroup\" is for workers that are started here");
+  }
+  gathering.workers_come = true;
+  gathering.address = address_to_listen_on(endpoint->host);
+  gathering.port = endpoint->port;
+  gathering.patience = flags.join_timeout;
+  if (job.servers() > 0 && gathering.address == kAnyAddress) {
+    return fail(
+        "--listen {}: strategy.sync = \"{}\" has servers, which are started here: give the "
+        "address, in numbers, at which workers reach this machine",
+        *flags.listen, job.strategy.sync);
+  }
+  if (const char* token = std::getenv(kTokenVariable)) {
+    gathering.host.token = token;
+  }
+  return gathering;
+}
+
+// What to type on the other machines. A token that is in the environment here is known there.
+void invite(const RunFlags& flags, const Job& job, const Coordinator& coordinator) {
+  const auto port = coordinator.door().port;
+  const std::string host = parse_endpoint(*flags.listen)->host;
+  const bool known = std::getenv(kTokenVariable) != nullptr;
+  fmt::print(stderr, "motley: {} {} to come, from any machine:\n  {}motley worker --join {}\n",
+             job.cluster.workers, job.cluster.workers == 1 ? "worker has" : "workers have",
+             known ? "" : fmt::format("{}={} ", kTokenVariable, coordinator.token()),
+             show(Endpoint{host, port}));
+}
+
+RunOutcome run_job(const RunFlags& flags, const Job& job, Task& task, Gathering gathering,
+                   RunMonitor& monitor) {
+  Coordinator coordinator(job, task, monitor, std::move(gathering));
+  if (flags.listen) {
+    invite(flags, job, coordinator);
+  }
+  return coordinator.run();
 }
 
 constexpr int kDefaultPort = 8420;
@@ -103,6 +146,11 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!quotas) {
     return refuse(quotas.error().message);
   }
+  auto gathering = gathering_for(flags, *job);
+  if (!gathering) {
+    return refuse(gathering.error().message);
+  }
+  gathering->quotas = quotas->get();
   auto dashboard = dashboard_for(flags, *job);
   if (!dashboard) {
     return refuse(dashboard.error().message);
@@ -118,7 +166,8 @@ int run_command(const RunFlags& flags, Mode mode) {
     Watch watch(&*dir, facts_of(*job, name_of(mode), (*task)->training_samples()),
                 ProgressDisplay::style_for(flags.quiet), std::move(*dashboard));
     const auto run = [&](RunMonitor& monitor) {
-      return run_job(*job, **task, mode, monitor, quotas->get());
+      return mode == Mode::kSimulate ? simulate(*job, **task, monitor)
+                                     : run_job(flags, *job, **task, *gathering, monitor);
     };
     const Summary summary = record_run(&*dir, *job, **task, watch, run);
     if (flags.json) {

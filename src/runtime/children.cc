@@ -41,7 +41,8 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
 }
 
 // After fork, in the child: only calls that are safe there.
-[[noreturn]] void become(char* const* command, char* const* environment, int output, pid_t parent) {
+[[noreturn]] void become(char* const* command, char* const* environment, int output, int errors,
+                         pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
     _exit(127);  // the parent was gone before the line above
@@ -50,15 +51,36 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
   // A signal that came since the fork should not end in a handler of the parent's.
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);  // which we may ignore
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   const int null = open("/dev/null", O_RDWR);
   dup2(null, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
+  dup2(errors, STDERR_FILENO);
   execve(command[0], command, environment);
   _exit(127);
+}
+
+// To its group; to itself should it have left that.
+void send_signal(pid_t pid, int number) {
+  if (kill(-pid, number) != 0) {
+    kill(pid, number);
+  }
+}
+
+// Waits for its end. Until then its number is that of its group and of nothing else, so what it
+// leaves behind can be killed without fear to hit a stranger.
+int reap(pid_t pid) {
+  siginfo_t ended{};
+  while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
 }
 
 }  // namespace
@@ -72,7 +94,7 @@ std::string describe_status(int status) {
 }
 
 pid_t Children::start(Rank rank, const std::vector<std::string>& command,
-                      const std::vector<std::string>& environment, int output) {
+                      const std::vector<std::string>& environment, int output, int errors) {
   auto arguments = command;
   auto variables = merged_environment(environment);
   const auto argument_pointers = pointers(arguments);
@@ -91,17 +113,19 @@ pid_t Children::start(Rank rank, const std::vector<std::string>& command,
     throw std::system_error(fork_error, std::generic_category(), "cannot start a process");
   }
   if (pid == 0) {
-    become(argument_pointers.data(), variable_pointers.data(), output, parent);
+    become(argument_pointers.data(), variable_pointers.data(), output, errors, parent);
   }
+  setpgid(pid, pid);  // as it does itself: whoever comes first, it is done when we go on
   running_.push_back({rank, pid});
   return pid;
 }
 
 std::optional<ChildExit> Children::poll() {
   for (auto child = running_.begin(); child != running_.end(); ++child) {
-    int status = 0;
-    if (waitpid(child->pid, &status, WNOHANG) == child->pid) {
-      const ChildExit exit{child->rank, child->pid, status};
+    siginfo_t ended{};
+    const int flags = WEXITED | WNOHANG | WNOWAIT;
+    if (waitid(P_PID, static_cast<id_t>(child->pid), &ended, flags) == 0 && ended.si_pid != 0) {
+      const ChildExit exit{child->rank, child->pid, reap(child->pid)};
       running_.erase(child);
       return exit;
     }
@@ -111,15 +135,14 @@ std::optional<ChildExit> Children::poll() {
 
 void Children::signal_all(int number) const {
   for (const Child& child : running_) {
-    kill(child.pid, number);
+    send_signal(child.pid, number);
   }
 }
 
 void Children::kill_all() {
   signal_all(SIGKILL);
   for (const Child& child : running_) {
-    while (waitpid(child.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    reap(child.pid);
   }
   running_.clear();
 }

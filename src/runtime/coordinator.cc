@@ -1,25 +1,24 @@
 #include "runtime/coordinator.h"
 
 #include <fmt/ranges.h>
-#include <openssl/rand.h>
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "base/check.h"
 #include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
 #include "motley/version.h"
+#include "runtime/addresses.h"
 #include "runtime/children.h"
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
 #include "runtime/real_node.h"
 #include "runtime/snapshot_merger.h"
+#include "runtime/token.h"
 #include "sync/loop.h"
 #include "sync/strategy.h"
 
@@ -33,18 +32,12 @@ constexpr double kGoodbyeSeconds = 2;
 constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
-std::string random_token() {
-  std::array<unsigned char, 16> bytes{};
-  MOTLEY_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1, "no random numbers");
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
-
 // A worker, or a server behind them.
 struct ProcessState {
   pid_t pid = 0;      // of a process that was started here
   Seconds heard = 0;  // when it last gave a sign of life
   std::optional<Endpoint> endpoint;
-  bool failed = false;  // and has said so
+  bool failed = false;   // and has said so
   bool started = false;  // beats from now on
   bool ready = false;
   double quota = 0;   // cores' worth of time that it was given
@@ -161,6 +154,11 @@ class Coordinator::Impl {
     serving_ = false;
   }
 
+  Endpoint local_door() const {
+    const Endpoint door = door_->endpoint();
+    return {door.host == kAnyAddress ? "127.0.0.1" : door.host, door.port};
+  }
+
   bool started_here(std::size_t rank) const {
     return !gathering_.worker_command.empty() && !(gathering_.workers_come && is_worker(rank));
   }
@@ -175,8 +173,7 @@ class Coordinator::Impl {
         continue;
       }
       auto command = gathering_.worker_command;
-      command.insert(command.end(), {"--join", fmt::format("127.0.0.1:{}", door().port), "--rank",
-                                     std::to_string(rank)});
+      command.insert(command.end(), {"--join", show(local_door()), "--rank", std::to_string(rank)});
       processes_[rank].pid =
           children_.start(static_cast<Rank>(rank), command, environment, STDERR_FILENO);
       if (gathering_.quotas && is_worker(rank)) {

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostVisits = 4096;     // more wait in the kernel's queue
-constexpr std::size_t kMostHeld = 256 << 20;  // bytes of visitors that are not done speaking
+constexpr std::size_t kMostVisits = 4096;      // more wait in the kernel's queue
+constexpr std::size_t kMostHeard = 256 << 20;  // bytes of visitors that are not done speaking
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -84,7 +84,11 @@ Result<std::unique_ptr<Door>> Door::open(const std::string& address, std::uint16
   if (!addresses) {
     return fail("cannot listen at {}: {}", show({address, port}), addresses.error().message);
   }
-  auto socket = listen_at(addresses->front());
+  // A name may have addresses that this machine does not, as "localhost" where there is no IPv6.
+  Result<Descriptor> socket = listen_at(addresses->front());
+  for (std::size_t next = 1; !socket && next < addresses->size(); ++next) {
+    socket = listen_at((*addresses)[next]);
+  }
   if (!socket) {
     return tl::unexpected(socket.error());
   }
@@ -162,7 +166,7 @@ bool Door::hear(Visit& visit) {
     if (std::memchr(piece.data(), '\n', count) != nullptr) {
       return true;
     }
-    if (visit.heard.size() > kLongestLine || held_ > kMostHeld) {
+    if (visit.heard.size() > kLongestLine || held_ > kMostHeard) {
       return false;
     }
   }

@@ -6,15 +6,16 @@
 namespace motley {
 namespace {
 
-// A signal handler can reach nothing but globals; these two are the only ones of the program.
+// A signal handler can reach nothing but globals; these are the only ones of the program.
 std::atomic<int> g_first = 0;
-std::atomic<int> g_count = 0;
+std::atomic<int> g_interrupts = 0;
+std::atomic<int> g_terminations = 0;
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void count(int signal) {
   int none = 0;
   g_first.compare_exchange_strong(none, signal);
-  g_count.fetch_add(1);
+  (signal == SIGINT ? g_interrupts : g_terminations).fetch_add(1);
 }
 
 void count_one(int signal) {
@@ -46,7 +47,9 @@ std::optional<std::string> first_signal() {
   }
 }
 
-int signals_caught() { return g_count.load(); }
+int signals_caught() { return g_interrupts.load() + g_terminations.load(); }
+
+int signals_caught(int number) { return (number == SIGINT ? g_interrupts : g_terminations).load(); }
 
 int number_of(const std::string& signal) { return signal == "SIGINT" ? SIGINT : SIGTERM; }
 

@@ -11,8 +11,9 @@ enum class SecondSignal { kIsCounted, kEndsTheProcess };
 void catch_signals(SecondSignal second = SecondSignal::kIsCounted);
 // "SIGINT" or "SIGTERM": the first one that came.
 std::optional<std::string> first_signal();
-// How many came.
+// How many came, of both or of one of them.
 int signals_caught();
+int signals_caught(int number);
 inline bool signalled_twice() { return signals_caught() > 1; }
 // Its number: SIGINT or SIGTERM.
 int number_of(const std::string& signal);

@@ -1,0 +1,17 @@
+#include "runtime/token.h"
+
+#include <openssl/rand.h>
+
+#include <array>
+
+#include "base/check.h"
+
+namespace motley {
+
+std::string random_token() {
+  std::array<unsigned char, 16> bytes{};
+  MOTLEY_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1, "no random numbers");
+  return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+}  // namespace motley

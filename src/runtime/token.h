@@ -1,0 +1,11 @@
+// A token: what the processes of a run share, and strangers do not have.
+#pragma once
+
+#include <string>
+
+namespace motley {
+
+// 128 bits that nobody can guess, as text.
+std::string random_token();
+
+}  // namespace motley
