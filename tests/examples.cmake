@@ -1,0 +1,15 @@
+# The examples, built in the tree with the headers that are precompiled here; that they build
+# against an installed motley is what tests/installed is about.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc)
+foreach(source IN LISTS examples)
+  get_filename_component(example ${source} NAME_WE)
+  add_executable(${example} ${source})
+  set_target_properties(${example} PROPERTIES UNITY_BUILD OFF)
+  target_link_libraries(${example} PRIVATE libmotley)
+  file(STRINGS ${source} uses_torch REGEX "torch/torch.h")
+  if(uses_torch)
+    target_link_libraries(${example} PRIVATE libmotley_torch)
+    motley_uses_torch(${example} REUSE motley_compute)
+  endif()
+endforeach()
