@@ -4,8 +4,8 @@
 //
 // This program is the `motley` command with one more method:
 //
-//   ./04_write_a_strategy simulate 04_job.toml       on a virtual clock
-//   ./04_write_a_strategy train 04_job.toml          with real processes: the same code
+//   ./04_write_a_strategy simulate 04_job.toml --set strategy.sync=pairs    on a virtual clock
+//   ./04_write_a_strategy train 04_job.toml --set strategy.sync=pairs       the same code, real
 #include <motley/command_line.h>
 #include <motley/strategy.h>
 

@@ -129,13 +129,14 @@ class Api(unittest.TestCase):
     def test_a_method_of_ones_own_runs_real_and_simulated(self):
         program, job = EXAMPLES / "04_write_a_strategy", SOURCE / "examples/04_job.toml"
         self.assertIn("averages with one neighbour", self.run_command(program, "strategies").stdout)
-        results = [json.loads(self.run_command(program, mode, job, "--json", "--quiet").stdout)
+        flags = ["--set", "strategy.sync=pairs", "--json", "--quiet"]
+        results = [json.loads(self.run_command(program, mode, job, *flags).stdout)
                    for mode in ["simulate", "train"]]
         for result in results:
             self.assertEqual(result["strategy"]["sync"], "pairs")
             self.assertEqual(result["samples"], 8000)
         self.assertAlmostEqual(results[0]["final_loss"], results[1]["final_loss"], places=4)
-        unknown = self.run_command(MOTLEY, "simulate", job, code=2)
+        unknown = self.run_command(MOTLEY, "simulate", job, *flags, code=2)
         self.assertIn('"pairs" is not a strategy', unknown.stderr)
 
 

@@ -1,0 +1,195 @@
+// Programs of one process, in this one: what needs no others. Worlds of several are in tests/api
+// and tests/launchers.
+#include "motley/session.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <thread>
+
+#include "motley/run.h"
+#include "tests/scratch_dir.h"
+#include "tests/toy_task.h"
+
+namespace motley::session_test {
+namespace {
+
+// A session of these arguments; what it left of them.
+struct Program {
+  explicit Program(std::vector<std::string> words) : arguments(std::move(words)) {
+    arguments.insert(arguments.begin(), "program");
+    for (std::string& argument : arguments) {
+      argv.push_back(argument.data());
+    }
+    argv.push_back(nullptr);
+    argc = static_cast<int>(argv.size()) - 1;
+    session = std::make_unique<Session>(argc, argv.data());
+  }
+
+  std::vector<std::string> arguments;
+  std::vector<char*> argv;
+  int argc = 0;
+  std::unique_ptr<Session> session;
+};
+
+std::string refusal(std::vector<std::string> words) {
+  try {
+    Program program(std::move(words));
+  } catch (const Refused& refused) {
+    return refused.what();
+  }
+  return "none";
+}
+
+struct Toy {
+  ToyTask task{300, 50, 1, 0.01};
+  std::unique_ptr<Replica> replica = task.make_replica();
+
+  RunHooks hooks() {
+    return {[this](const Snapshot& snapshot) {
+              EXPECT_EQ(std::this_thread::get_id(), thread);
+              return *task.evaluate(snapshot);
+            },
+            "numbers 50\n"};
+  }
+  void fit(Run& run) {
+    run.fit([&](const Work& work) { return replica->compute(work.samples); });
+  }
+
+  const std::thread::id thread = std::this_thread::get_id();
+};
+
+TEST(Session, TakesItsOwnFlagsOut) {
+  Program program(
+      {"data", "--motley-set", "seed=4", "-v", "--motley-out=here", "--", "--motley-job", "x"});
+  EXPECT_EQ(program.argc, 6);
+  EXPECT_STREQ(program.argv[1], "data");
+  EXPECT_STREQ(program.argv[2], "-v");
+  EXPECT_STREQ(program.argv[3], "--");
+  EXPECT_STREQ(program.argv[4], "--motley-job");
+  EXPECT_EQ(program.argv[6], nullptr);
+  EXPECT_EQ(program.session->rank(), 0);
+  EXPECT_EQ(program.session->size(), 1);
+  EXPECT_EQ(program.session->exit_code(), 0);
+}
+
+TEST(Session, RefusesFlagsThatMakeNoSense) {
+  EXPECT_EQ(refusal({"--motley-set"}), "--motley-set needs a value");
+  EXPECT_TRUE(refusal({"--motley-sett", "a=b"}).starts_with("--motley-sett: no such flag"));
+  for (const char* seconds : {"0", "-1", "x", "1e9", ""}) {
+    EXPECT_NE(refusal({"--motley-join-timeout", seconds}), "none") << seconds;
+  }
+}
+
+TEST(Run, AWorldOfOneTrainsAndIsJudgedOnItsOwnThread) {
+  for (const char* sync : {"all_reduce", "ps_bsp", "local_sgd", "ashl"}) {
+    Program program({});
+    Toy toy;
+    Options options{.batch = 30, .epochs = 4, .eval_every = 10};
+    options.strategy.sync = sync;
+    Run run(*program.session, options, *toy.replica, 300, toy.hooks());
+    toy.fit(run);
+    EXPECT_EQ(run.result().samples, 1200) << sync;
+    EXPECT_EQ(run.result().steps, 40);
+    ASSERT_TRUE(run.result().loss.has_value());
+    EXPECT_EQ(*run.result().loss, toy.task.evaluate(snapshot_of(*toy.replica))->loss) << sync;
+    EXPECT_FALSE(run.begin());  // and stays over
+  }
+}
+
+TEST(Run, OneAfterTheOtherInOneSession) {
+  Program program({});
+  for (int i = 0; i < 3; ++i) {
+    Toy toy;
+    Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
+    toy.fit(run);
+    EXPECT_EQ(run.result().samples, 150);
+    EXPECT_FALSE(run.result().loss.has_value());  // nobody judges
+  }
+}
+
+TEST(Run, StopsWhenToldTo) {
+  Program program({});
+  Toy toy;
+  Run run(*program.session, {.batch = 30, .steps = 1'000'000}, *toy.replica, 300);
+  std::int64_t steps = 0;
+  while (const auto work = run.begin()) {
+    run.finish(toy.replica->compute(work->samples));
+    if (++steps == 3) {
+      run.stop();
+    }
+  }
+  EXPECT_EQ(run.result().stopped, "the program");
+  EXPECT_EQ(run.result().samples, 30 * steps);
+}
+
+TEST(Run, ATargetEndsIt) {
+  Program program({});
+  Toy toy;
+  Options options{.batch = 30, .steps = 1'000'000, .target_accuracy = 0.001, .eval_every = 1};
+  RunHooks hooks;
+  hooks.evaluate = [](const Snapshot&) { return Evaluation{1, 0.5}; };
+  Run run(*program.session, options, *toy.replica, 300, hooks);
+  toy.fit(run);
+  EXPECT_EQ(run.result().stopped, "target");
+}
+
+TEST(Run, WhatTheProgramThrowsComesOutAsItWas) {
+  Program program({});
+  Toy toy;
+  Run run(*program.session, {.batch = 30}, *toy.replica, 300);
+  EXPECT_THROW(run.fit([](const Work&) -> double { throw std::out_of_range("no such sample"); }),
+               std::out_of_range);
+}
+
+TEST(Run, WhatTheJudgeThrowsIsTheReason) {
+  Program program({});
+  Toy toy;
+  RunHooks hooks;
+  hooks.evaluate = [](const Snapshot&) -> Evaluation { throw std::runtime_error("no test data"); };
+  Run run(*program.session, {.batch = 30, .eval_every = 1}, *toy.replica, 300, hooks);
+  try {
+    toy.fit(run);
+    FAIL();
+  } catch (const RunFailed& failed) {
+    EXPECT_NE(std::string(failed.what()).find("no test data"), std::string::npos) << failed.what();
+  }
+}
+
+TEST(Run, ARunThatIsLeftIsGivenUp) {
+  Program program({});
+  Toy toy;
+  { Run run(*program.session, {.batch = 30}, *toy.replica, 300); }
+  {
+    Run run(*program.session, {.batch = 30}, *toy.replica, 300);
+    EXPECT_TRUE(run.begin());
+  }
+}
+
+TEST(Run, OptionsAreCheckedAndFlagsWin) {
+  Program program({"--motley-set", "train.steps=7", "--motley-set", "strategy.codec=fp16"});
+  Toy toy;
+  EXPECT_THROW(Run(*program.session, {.batch = 0}, *toy.replica, 300), Refused);
+  Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
+  EXPECT_EQ(run.job().strategy.codec, "fp16");
+  toy.fit(run);
+  EXPECT_EQ(run.result().samples, 210);
+}
+
+TEST(Run, ADirectoryHasWhatThereIsToSee) {
+  const ScratchDir scratch;
+  const std::string out = scratch.path() / "out";
+  Program program({"--motley-out", out});
+  Toy toy;
+  Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
+  toy.fit(run);
+  for (const char* file : {"job.toml", "summary.json", "metrics.jsonl", "report.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / file)) << file;
+  }
+  Program nowhere({"--motley-out", "/proc/nowhere"});
+  EXPECT_THROW(Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
+}
+
+}  // namespace
+}  // namespace motley::session_test
