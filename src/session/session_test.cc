@@ -88,7 +88,7 @@ TEST(Run, AWorldOfOneTrainsAndIsJudgedOnItsOwnThread) {
     Toy toy;
     Options options{.batch = 30, .epochs = 4, .eval_every = 10};
     options.strategy.sync = sync;
-    Run run(*program.session, options, *toy.replica, 300, toy.hooks());
+    motley::Run run(*program.session, options, *toy.replica, 300, toy.hooks());
     toy.fit(run);
     EXPECT_EQ(run.result().samples, 1200) << sync;
     EXPECT_EQ(run.result().steps, 40);
@@ -102,7 +102,7 @@ TEST(Run, OneAfterTheOtherInOneSession) {
   Program program({});
   for (int i = 0; i < 3; ++i) {
     Toy toy;
-    Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
+    motley::Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
     toy.fit(run);
     EXPECT_EQ(run.result().samples, 150);
     EXPECT_FALSE(run.result().loss.has_value());  // nobody judges
@@ -112,7 +112,7 @@ TEST(Run, OneAfterTheOtherInOneSession) {
 TEST(Run, StopsWhenToldTo) {
   Program program({});
   Toy toy;
-  Run run(*program.session, {.batch = 30, .steps = 1'000'000}, *toy.replica, 300);
+  motley::Run run(*program.session, {.batch = 30, .steps = 1'000'000}, *toy.replica, 300);
   std::int64_t steps = 0;
   while (const auto work = run.begin()) {
     run.finish(toy.replica->compute(work->samples));
@@ -130,7 +130,7 @@ TEST(Run, ATargetEndsIt) {
   Options options{.batch = 30, .steps = 1'000'000, .target_accuracy = 0.001, .eval_every = 1};
   RunHooks hooks;
   hooks.evaluate = [](const Snapshot&) { return Evaluation{1, 0.5}; };
-  Run run(*program.session, options, *toy.replica, 300, hooks);
+  motley::Run run(*program.session, options, *toy.replica, 300, hooks);
   toy.fit(run);
   EXPECT_EQ(run.result().stopped, "target");
 }
@@ -138,7 +138,7 @@ TEST(Run, ATargetEndsIt) {
 TEST(Run, WhatTheProgramThrowsComesOutAsItWas) {
   Program program({});
   Toy toy;
-  Run run(*program.session, {.batch = 30}, *toy.replica, 300);
+  motley::Run run(*program.session, {.batch = 30}, *toy.replica, 300);
   EXPECT_THROW(run.fit([](const Work&) -> double { throw std::out_of_range("no such sample"); }),
                std::out_of_range);
 }
@@ -148,7 +148,7 @@ TEST(Run, WhatTheJudgeThrowsIsTheReason) {
   Toy toy;
   RunHooks hooks;
   hooks.evaluate = [](const Snapshot&) -> Evaluation { throw std::runtime_error("no test data"); };
-  Run run(*program.session, {.batch = 30, .eval_every = 1}, *toy.replica, 300, hooks);
+  motley::Run run(*program.session, {.batch = 30, .eval_every = 1}, *toy.replica, 300, hooks);
   try {
     toy.fit(run);
     FAIL();
@@ -160,9 +160,9 @@ TEST(Run, WhatTheJudgeThrowsIsTheReason) {
 TEST(Run, ARunThatIsLeftIsGivenUp) {
   Program program({});
   Toy toy;
-  { Run run(*program.session, {.batch = 30}, *toy.replica, 300); }
+  { motley::Run run(*program.session, {.batch = 30}, *toy.replica, 300); }
   {
-    Run run(*program.session, {.batch = 30}, *toy.replica, 300);
+    motley::Run run(*program.session, {.batch = 30}, *toy.replica, 300);
     EXPECT_TRUE(run.begin());
   }
 }
@@ -170,8 +170,8 @@ TEST(Run, ARunThatIsLeftIsGivenUp) {
 TEST(Run, OptionsAreCheckedAndFlagsWin) {
   Program program({"--motley-set", "train.steps=7", "--motley-set", "strategy.codec=fp16"});
   Toy toy;
-  EXPECT_THROW(Run(*program.session, {.batch = 0}, *toy.replica, 300), Refused);
-  Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
+  EXPECT_THROW(motley::Run(*program.session, {.batch = 0}, *toy.replica, 300), Refused);
+  motley::Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
   EXPECT_EQ(run.job().strategy.codec, "fp16");
   toy.fit(run);
   EXPECT_EQ(run.result().samples, 210);
@@ -179,16 +179,16 @@ TEST(Run, OptionsAreCheckedAndFlagsWin) {
 
 TEST(Run, ADirectoryHasWhatThereIsToSee) {
   const ScratchDir scratch;
-  const std::string out = scratch.path() / "out";
+  const std::string out = scratch.path() + "/out";
   Program program({"--motley-out", out});
   Toy toy;
-  Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
+  motley::Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
   toy.fit(run);
   for (const char* file : {"job.toml", "summary.json", "metrics.jsonl", "report.html"}) {
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / file)) << file;
   }
   Program nowhere({"--motley-out", "/proc/nowhere"});
-  EXPECT_THROW(Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
+  EXPECT_THROW(motley::Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
 }
 
 }  // namespace
