@@ -1,5 +1,5 @@
-// A program of somebody's own, with a model of its own and without torch: quick to start, and able to
-// fail.
+// A program of somebody's own, with a model of its own and without torch: quick to start, and able
+// to fail.
 //   toy_program [--features N] [--steps N] [--fail-on RANK]
 // Every rank says "training" once it is; the first one says in the end what came of it.
 #include <cstdio>
