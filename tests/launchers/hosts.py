@@ -9,22 +9,32 @@
 usage: hosts.py COUNT COMMAND...      the command on each of them; they differ in HOST=0, 1 ...
                                       exit code: the first that is not 0; 77: no right to a network here
 
-Host i is called host<i>, and is 10.77.0.<i+1>. The machine's own network is not touched: each of them, and
-the switch, is a namespace that is gone with the process that holds it, and all processes of here are gone
-with this one, however it ends. It needs root."""
+Host i is called host<i>, a name that all of them know, and is 10.77.0.<i+1>. The machine's own network is
+not touched: each of them, and the switch, is a namespace that is gone with the process that holds it, and all
+processes of here are gone with this one, however it ends. It needs root."""
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 from slurm import LIBC, PR_SET_PDEATHSIG, SIGNALS, SKIPPED
 
+CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWNET = 0x40000000
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+
+
+def name(host):
+    return f"host{host}"
 
 
 def address(host):
@@ -35,20 +45,22 @@ def die_with_parent():
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def begin_namespace(name):
+def begin_namespace(called, names):
     die_with_parent()
-    if LIBC.unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0:
+    if LIBC.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0:
         os._exit(SKIPPED)
-    socket.sethostname(name)
+    socket.sethostname(called)
+    LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    LIBC.mount(names.encode(), b"/etc/hosts", None, MS_BIND, None)
 
 
-def hold_namespace(name):
+def hold_namespace(called, names="/etc/hosts"):
     """A process in a network of its own, which is there when this returns."""
-    return subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: begin_namespace(name))
+    return subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: begin_namespace(called, names))
 
 
-def in_namespace(holder, command):
-    return ["nsenter", "--net", "--uts", f"--target={holder.pid}", "--", *command]
+def in_namespace(holder, command, cwd="."):
+    return ["nsenter", "--mount", "--net", "--uts", f"--target={holder.pid}", f"--wd={cwd}", "--", *command]
 
 
 def configure(holder, tool, *lines):
@@ -77,8 +89,11 @@ class Hosts:
 
     def __enter__(self):
         with self.stack:  # unless all of it is there, nothing is
-            self.switch = self.hold("switch")
-            self.hosts = [self.hold(f"host{host}") for host in range(self.count)]
+            self.directory = self.stack.enter_context(tempfile.TemporaryDirectory())
+            names = self.write("hosts", "127.0.0.1 localhost\n", *(
+                f"{address(host)} {name(host)}\n" for host in range(self.count)))
+            self.switch = self.keep(hold_namespace("switch"))
+            self.hosts = [self.keep(hold_namespace(name(host), names)) for host in range(self.count)]
             configure(self.switch, "ip", "link add name switch type bridge", "link set switch up", *(
                 line for host, holder in enumerate(self.hosts) for line in (
                     f"link add name port{host} type veth peer name eth0 netns {holder.pid}",
@@ -98,12 +113,23 @@ class Hosts:
         self.stack.callback(process.kill)
         return process
 
-    def hold(self, name):
-        return self.keep(hold_namespace(name))
+    def write(self, file, *lines):
+        path = os.path.join(self.directory, file)
+        with open(path, "w", encoding="utf-8") as out:
+            out.writelines(lines)
+        return path
 
-    def start(self, host, *command, **options):
-        return self.keep(subprocess.Popen(in_namespace(self.hosts[host], command),
+    def start(self, host, *command, cwd=".", **options):
+        return self.keep(subprocess.Popen(in_namespace(self.hosts[host], command, cwd),
                                           preexec_fn=die_with_parent, **options))
+
+    def shell(self):
+        """A program for launchers that want one like ssh: PROGRAM HOST COMMAND..."""
+        path = self.write("shell", "#!/bin/sh\nhost=$1; shift; command=$*\ncase $host in\n", *(
+            f'{name(host)}) set -- {shlex.join(in_namespace(holder, []))} ;;\n'
+            for host, holder in enumerate(self.hosts)), 'esac\nexec "$@" sh -c "$command"\n')
+        os.chmod(path, 0o755)
+        return path
 
     def slow_down(self, host, rate):
         shape = f"root tbf rate {rate} burst 32kbit latency 50ms"

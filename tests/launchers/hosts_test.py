@@ -3,6 +3,7 @@ usage: hosts_test.py MOTLEY EXAMPLE TOY_PROGRAM      exit code 77: no right to m
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,6 @@ from ranks import PATIENCE, Ranks, environment
 
 MOTLEY, EXAMPLE, PROGRAM = sys.argv[1:4]
 WORKERS = 3
-MASTER = hosts.address(0)
 PORT = "29500"
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
@@ -47,25 +47,23 @@ class SeveralHosts(unittest.TestCase):
         return self.hosts.start(host, *command, **PIPES, cwd=self.directory,
                                 env=environment(MOTLEY_TOKEN="of all hosts"))
 
-    def train(self, out, *flags, workers=()):
+    def train(self, out, *flags, door="", workers=0):
         """`motley train` in host 0, and workers in others: what came of it."""
         with open(self.path("job.toml"), "w", encoding="utf-8") as file:
             file.write(JOB)
         running = [self.start(0, MOTLEY, "train", "job.toml", "--out", out, "--quiet", *flags)]
-        running += [self.start(host, MOTLEY, "worker", "--join", f"{MASTER}:{PORT}") for host in workers]
+        running += [self.start(1 + worker, MOTLEY, "worker", "--join", door) for worker in range(workers)]
         for _, err, code in Ranks.end(*running):
             self.assertEqual(code, 0, err)
         with open(self.path(os.path.join(out, "summary.json")), encoding="utf-8") as file:
             return json.load(file)
 
-    def train_on_hosts(self, out, *flags, count=WORKERS):
-        return self.train(out, "--listen", f"{MASTER}:{PORT}", *flags, workers=range(1, 1 + count))
-
     def test_all_reduce_is_the_same_and_a_slow_link_is_seen(self):
+        door = f"{hosts.name(0)}:{PORT}"
         one_machine = self.train("one")
-        fast = self.train_on_hosts("fast")
+        fast = self.train("fast", "--listen", door, door=door, workers=WORKERS)
         self.hosts.slow_down(2, "100mbit")
-        slow = self.train_on_hosts("slow")
+        slow = self.train("slow", "--listen", door, door=door, workers=WORKERS)
         self.assertEqual(fast["final_loss"], one_machine["final_loss"])
         self.assertEqual(slow["final_loss"], one_machine["final_loss"])
 
@@ -79,17 +77,28 @@ class SeveralHosts(unittest.TestCase):
 
     def test_a_server_is_reached_from_everywhere(self):
         flags = ("--set", "strategy.sync=ps_bsp", "--set", "cluster.workers=2")
-        self.assertEqual(self.train_on_hosts("many", *flags, count=2)["final_loss"],
-                         self.train("one", *flags)["final_loss"])
+        door = f"{hosts.address(0)}:{PORT}"
+        many = self.train("many", "--listen", door, *flags, door=door, workers=2)
+        self.assertEqual(many["final_loss"], self.train("one", *flags)["final_loss"])
 
     def launch(self, host, *command):
         return self.start(host, MOTLEY, "launch", "--nnodes", str(WORKERS), "--node-rank", str(host),
-                          "--master-addr", MASTER, "--master-port", PORT, "-n", "1", *command)
+                          "--master-addr", hosts.name(0), "--master-port", PORT, "-n", "1", *command)
 
     def test_example_01_says_the_same(self):
         alone = subprocess.run([EXAMPLE], **PIPES, env=environment(), timeout=PATIENCE)
         ends = Ranks.end(*(self.launch(host, EXAMPLE) for host in range(WORKERS)))
         self.assertEqual(ends, [(f"[rank 0] {alone.stdout}", "", 0)] + [("", "", 0)] * (WORKERS - 1))
+
+    def test_mpirun(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("mpirun not installed")
+        line = subprocess.run([PROGRAM], **PIPES, env=environment(), timeout=PATIENCE).stdout.splitlines()[-1]
+        everywhere = ",".join(map(hosts.name, range(WORKERS)))
+        mpirun = self.start(0, "mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.hosts.shell(),
+                            "-H", everywhere, "-x", f"MASTER_ADDR={hosts.name(0)}", PROGRAM)
+        (out, err, code), = Ranks.end(mpirun)
+        self.assertEqual((sorted(out.splitlines()), code), ([line] + ["training"] * WORKERS, 0), err)
 
     def test_a_host_that_goes_away_is_named(self):
         flags = ("--steps", "1000000000", "--motley-set", "cluster.heartbeat=2")
