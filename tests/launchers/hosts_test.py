@@ -67,13 +67,12 @@ class SeveralHosts(unittest.TestCase):
         self.assertEqual(fast["final_loss"], one_machine["final_loss"])
         self.assertEqual(slow["final_loss"], one_machine["final_loss"])
 
-        def exchanging(summary):  # of all its time: in a ring all wait for the slowest link
-            return sum(worker["communicate_seconds"] + worker["wait_seconds"]
-                       for worker in summary["per_worker"])
+        def communicating(summary):  # in a ring all are as slow as the slowest link
+            return min(worker["communicate_seconds"] for worker in summary["per_worker"])
 
         # 4/3 of 1.6 MB through 12.5 MB/s take 0.17 s.
-        self.assertGreater(slow["seconds"] / slow["steps"], 0.15)
-        self.assertGreater(exchanging(slow), 2 * exchanging(fast))
+        self.assertGreater(communicating(slow) / slow["steps"], 0.1)
+        self.assertGreater(communicating(slow), 2 * communicating(fast))
 
     def test_a_server_is_reached_from_everywhere(self):
         flags = ("--set", "strategy.sync=ps_bsp", "--set", "cluster.workers=2")
