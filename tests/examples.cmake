@@ -6,7 +6,7 @@ foreach(source IN LISTS examples)
   get_filename_component(example ${source} NAME_WE)
   add_executable(${example} ${source})
   set_target_properties(${example} PROPERTIES UNITY_BUILD OFF)
-  target_link_libraries(${example} PRIVATE libmotley)
+  target_link_libraries(${example} PRIVATE libmotley fmt::fmt)  # as the precompiled headers
   file(STRINGS ${source} uses_torch REGEX "torch/torch.h")
   if(uses_torch)
     target_link_libraries(${example} PRIVATE libmotley_torch)

@@ -1,6 +1,5 @@
 #include "sync/all_reduce.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "sync/common_steps.h"
@@ -14,7 +13,7 @@ class AllReduce final : public Strategy {
       : context_(context), steps_(context), reducer_(std::move(reducer)) {}
 
   std::optional<Work> begin() override {
-    const auto work = stopped_ ? std::nullopt : steps_.begin();
+    const auto work = steps_.begin();
     if (!work) {
       reducer_->leave();
     }
@@ -22,30 +21,11 @@ class AllReduce final : public Strategy {
   }
 
   Progress finish(const Computed& computed) override {
-    Block sum = context_.replica.gradient();
-    const auto tail = sum.part(sum.size - Replica::kTail, Replica::kTail).floats();
-    const bool stop = context_.stop_requested();
-    if (!sum.phantom()) {
-      std::ranges::fill(tail, 0.0F);
-      tail[CommonSteps::kLoss] = static_cast<float>(computed.loss_sum);
-      tail[CommonSteps::kStopVotes] = stop ? 1.0F : 0.0F;
-    }
-    reducer_->sum(sum);
-    const std::int64_t count = steps_.count();
-    context_.node.busy(0, [&] { context_.replica.apply(1.0 / static_cast<double>(count)); });
-
-    Progress progress;
-    steps_.finish();
-    progress.samples = steps_.used();
-    if (steps_.evaluation_due(steps_.used() - count)) {
-      progress.evaluate = Evaluate{};
-    }
-    stopped_ = sum.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
-    if (!sum.phantom()) {
-      progress.loss_sum = tail[CommonSteps::kLoss];
-      progress.loss_samples = count;
-    }
-    return progress;
+    steps_.tell(computed);
+    reducer_->sum(context_.replica.gradient());
+    const double mean = 1.0 / static_cast<double>(steps_.count());
+    context_.node.busy(0, [&] { context_.replica.apply(mean); });
+    return steps_.conclude();
   }
 
   Seconds waited() const override { return reducer_->waited(); }
@@ -54,7 +34,6 @@ class AllReduce final : public Strategy {
   StrategyContext context_;
   CommonSteps steps_;
   const std::unique_ptr<Reducer> reducer_;
-  bool stopped_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,16 @@
 #include "sync/common_steps.h"
 
+#include <algorithm>
+
 namespace motley {
+
+std::span<float> tail_of(Block gradient) {
+  return gradient.part(gradient.size - Replica::kTail, Replica::kTail).floats();
+}
 
 std::optional<Work> CommonSteps::begin() {
   step_ = context_.ledger.step_after(used_);
-  if (step_.count == 0) {
+  if (step_.count == 0 || stopped_) {
     return std::nullopt;
   }
   const StepSamples own = context_.allocator.part_of(step_);
@@ -14,6 +20,32 @@ std::optional<Work> CommonSteps::begin() {
     work.samples = context_.ledger.samples(own);
   }
   return work;
+}
+
+void CommonSteps::tell(const Computed& computed) {
+  stop_ = context_.stop_requested();
+  const auto tail = tail_of(context_.replica.gradient());
+  if (!tail.empty()) {
+    std::ranges::fill(tail, 0.0F);
+    tail[kLoss] = static_cast<float>(computed.loss_sum);
+    tail[kStopVotes] = stop_ ? 1.0F : 0.0F;
+  }
+}
+
+Progress CommonSteps::conclude() {
+  finish();
+  Progress progress;
+  progress.samples = used_;
+  if (evaluation_due(used_ - step_.count)) {
+    progress.evaluate = Evaluate{};
+  }
+  const auto tail = tail_of(context_.replica.gradient());
+  stopped_ = tail.empty() ? stop_ : tail[kStopVotes] > 0;
+  if (!tail.empty()) {
+    progress.loss_sum = tail[kLoss];
+    progress.loss_samples = step_.count;
+  }
+  return progress;
 }
 
 bool CommonSteps::evaluation_due(std::int64_t before) const {

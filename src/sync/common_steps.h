@@ -1,7 +1,12 @@
 // The steps that all workers of a method take together: each is a batch of the run's row of samples
 // (allocate/ledger.h), of which every worker computes its share (sync/allocator.h).
 //
-//   while (auto work = steps.begin()) { compute, exchange; steps.finish(); }
+//   while (auto work = steps.begin()) {
+//     compute;
+//     steps.tell(computed);               // behind the gradient (Replica::kTail)
+//     sum the gradient over all workers;
+//     progress = steps.conclude();        // what all have told
+//   }
 //
 // Every worker goes through the same steps, so all know how many samples have been used.
 #pragma once
@@ -12,6 +17,9 @@
 
 namespace motley {
 
+// What travels behind a gradient; empty of a phantom.
+std::span<float> tail_of(Block gradient);
+
 class CommonSteps {
  public:
   // What travels behind the numbers of a step (Replica::kTail).
@@ -21,7 +29,12 @@ class CommonSteps {
 
   // This worker's share of the next step; nullopt at the end of the run. Valid until the next call.
   std::optional<Work> begin();
-  // The step that began last is done.
+  // This worker's loss, and whether it should stop, go where they are summed with the gradient.
+  void tell(const Computed& computed);
+  // The sum is there, and the step is done. When anybody was to stop, it was the last one.
+  Progress conclude();
+
+  // The step that began last is done, for a method that tells in its own way.
   void finish() { used_ += step_.count; }
 
   // Samples of the step that began last, by all workers.
@@ -38,6 +51,8 @@ class CommonSteps {
   StrategyContext context_;
   StepSamples step_;
   std::int64_t used_ = 0;
+  bool stop_ = false;     // what this worker told
+  bool stopped_ = false;  // what all agreed on
 };
 
 }  // namespace motley

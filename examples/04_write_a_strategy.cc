@@ -1,0 +1,68 @@
+// A method of your own: `pairs`. Every worker takes a step on its own model; then it averages with
+// one neighbour on a ring, in one step to the right and in the next to the left. News of everybody
+// reaches everybody after a few steps, and nobody sends more than one model a step.
+//
+// This program is the `motley` command with one more method:
+//
+//   ./04_write_a_strategy simulate 04_job.toml       on a virtual clock
+//   ./04_write_a_strategy train 04_job.toml          with real processes: the same code
+#include <motley/command_line.h>
+#include <motley/strategy.h>
+
+using namespace motley;
+
+class Pairs final : public Strategy {
+ public:
+  explicit Pairs(const StrategyContext& context)
+      : context_(context), steps_(context), sums_(context.node, kSums) {}
+
+  std::optional<Work> begin() override { return steps_.begin(); }
+
+  Progress finish(const Computed& computed) override {
+    const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
+    context_.node.busy(0, [&] { context_.replica.apply(scale); });
+    average_with(++round_ % 2 == 0 ? 1 : -1);
+
+    steps_.tell(computed);  // the loss, and whether to stop: summed, so that all know
+    const Block gradient = context_.replica.gradient();
+    sums_.sum(gradient.part(gradient.size - Replica::kTail, Replica::kTail));
+    return steps_.conclude();
+  }
+
+  Seconds waited() const override { return sums_.waited(); }
+
+ private:
+  static constexpr auto kModels = static_cast<Channel>(1000);
+  static constexpr auto kSums = static_cast<Channel>(1001);
+
+  // Even ranks look to one side, odd ranks to the other: each is the other's partner.
+  void average_with(int side) {
+    Node& node = context_.node;
+    const int other = node.rank() + (node.rank() % 2 == 0 ? side : -side);
+    const Rank peer = (other + node.size()) % node.size();
+    if (node.size() % 2 != 0) {
+      return;  // on an odd ring not everybody has one
+    }
+    const Block model = context_.replica.parameters();
+    node.send(peer, kModels, {.tag = round_}, payload_of(model));
+    const Message theirs = node.receive({kModels, peer});
+    node.busy(0, [&] {
+      for (std::size_t i = 0; i < model.floats().size(); ++i) {
+        model.data[i] = (model.data[i] + theirs.payload.floats()[i]) / 2;
+      }
+    });
+  }
+
+  StrategyContext context_;
+  CommonSteps steps_;
+  Collective sums_;
+  std::int64_t round_ = 0;
+};
+
+int main(int argc, char** argv) {
+  const auto make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
+    return std::make_unique<Pairs>(context);
+  };
+  register_strategy({"pairs", Advance::kTogether, make}, "averages with one neighbour (example)");
+  return command_line(argc, argv);
+}

@@ -1,0 +1,39 @@
+// The loop of every libtorch tutorial, in one process: ./plain_loop DATA
+// DATA is a directory with the files of MNIST or Fashion-MNIST, unpacked.
+#include <torch/torch.h>
+
+#include <cstdio>
+
+struct Net : torch::nn::Module {
+  torch::nn::Linear fc1{register_module("fc1", torch::nn::Linear(784, 64))};
+  torch::nn::Linear fc2{register_module("fc2", torch::nn::Linear(64, 10))};
+  torch::Tensor forward(torch::Tensor x) {
+    x = torch::relu(fc1(x.flatten(1)));
+    return torch::log_softmax(fc2(x), 1);
+  }
+};
+
+int main(int argc, char** argv) {
+  torch::manual_seed(1);
+  auto model = std::make_shared<Net>();
+  auto dataset = torch::data::datasets::MNIST(argc > 1 ? argv[1] : "data")
+                     .map(torch::data::transforms::Normalize<>(0.5, 0.5))
+                     .map(torch::data::transforms::Stack<>());
+  torch::optim::SGD optimizer(model->parameters(), 0.05);
+  auto loader = torch::data::make_data_loader(std::move(dataset), 64);
+  double last = 0;
+
+  for (int epoch = 1; epoch <= 1; ++epoch) {
+    for (auto& batch : *loader) {
+      optimizer.zero_grad();
+      auto loss = torch::nll_loss(model->forward(batch.data), batch.target);
+      loss.backward();
+      optimizer.step();
+      last = loss.item<double>();
+    }
+  }
+
+  std::printf("last loss %.3f\n", last);
+  torch::save(model, "net.pt");
+  return 0;
+}
