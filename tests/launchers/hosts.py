@@ -21,7 +21,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 
 from slurm import LIBC, PR_SET_PDEATHSIG, SIGNALS, SKIPPED
 
@@ -31,6 +30,7 @@ CLONE_NEWNET = 0x40000000
 MS_BIND = 0x1000
 MS_REC = 0x4000
 MS_PRIVATE = 0x40000
+MNT_DETACH = 2
 
 
 def name(host):
@@ -50,11 +50,16 @@ def begin_namespace(called, names):
     if LIBC.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0:
         os._exit(SKIPPED)
     socket.sethostname(called)
+    # The names are in a file that nobody else sees, and that is gone with the last who does.
     LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
-    LIBC.mount(names.encode(), b"/etc/hosts", None, MS_BIND, None)
+    LIBC.mount(b"tmpfs", b"/mnt", b"tmpfs", 0, None)
+    with open("/mnt/hosts", "w", encoding="utf-8") as file:
+        file.writelines(names)
+    LIBC.mount(b"/mnt/hosts", b"/etc/hosts", None, MS_BIND, None)
+    LIBC.umount2(b"/mnt", MNT_DETACH)
 
 
-def hold_namespace(called, names="/etc/hosts"):
+def hold_namespace(called, names=()):
     """A process in a network of its own, which is there when this returns."""
     return subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: begin_namespace(called, names))
 
@@ -89,9 +94,8 @@ class Hosts:
 
     def __enter__(self):
         with self.stack:  # unless all of it is there, nothing is
-            self.directory = self.stack.enter_context(tempfile.TemporaryDirectory())
-            names = self.write("hosts", "127.0.0.1 localhost\n", *(
-                f"{address(host)} {name(host)}\n" for host in range(self.count)))
+            names = ["127.0.0.1 localhost\n", *(
+                f"{address(host)} {name(host)}\n" for host in range(self.count))]
             self.switch = self.keep(hold_namespace("switch"))
             self.hosts = [self.keep(hold_namespace(name(host), names)) for host in range(self.count)]
             configure(self.switch, "ip", "link add name switch type bridge", "link set switch up", *(
@@ -113,22 +117,17 @@ class Hosts:
         self.stack.callback(process.kill)
         return process
 
-    def write(self, file, *lines):
-        path = os.path.join(self.directory, file)
-        with open(path, "w", encoding="utf-8") as out:
-            out.writelines(lines)
-        return path
-
     def start(self, host, *command, cwd=".", **options):
         return self.keep(subprocess.Popen(in_namespace(self.hosts[host], command, cwd),
                                           preexec_fn=die_with_parent, **options))
 
-    def shell(self):
-        """A program for launchers that want one like ssh: PROGRAM HOST COMMAND..."""
-        path = self.write("shell", "#!/bin/sh\nhost=$1; shift; command=$*\ncase $host in\n", *(
-            f'{name(host)}) set -- {shlex.join(in_namespace(holder, []))} ;;\n'
-            for host, holder in enumerate(self.hosts)), 'esac\nexec "$@" sh -c "$command"\n')
-        os.chmod(path, 0o755)
+    def write_shell(self, path):
+        """A program for launchers that want one like ssh: PATH HOST COMMAND..."""
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nhost=$1; shift; command=$*\ncase $host in\n")
+            for host, holder in enumerate(self.hosts):
+                file.write(f"{name(host)}) set -- {shlex.join(in_namespace(holder, []))} ;;\n")
+            file.write('esac\nexec "$@" sh -c "$command"\n')
         return path
 
     def slow_down(self, host, rate):

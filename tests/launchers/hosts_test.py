@@ -94,8 +94,9 @@ class SeveralHosts(unittest.TestCase):
             self.skipTest("mpirun not installed")
         line = subprocess.run([PROGRAM], **PIPES, env=environment(), timeout=PATIENCE).stdout.splitlines()[-1]
         everywhere = ",".join(map(hosts.name, range(WORKERS)))
-        mpirun = self.start(0, "mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", self.hosts.shell(),
-                            "-H", everywhere, "-x", f"MASTER_ADDR={hosts.name(0)}", PROGRAM)
+        mpirun = self.start(0, "mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent",
+                            self.hosts.write_shell(self.path("shell")), "-H", everywhere,
+                            "-x", f"MASTER_ADDR={hosts.name(0)}", PROGRAM)
         (out, err, code), = Ranks.end(mpirun)
         self.assertEqual((sorted(out.splitlines()), code), ([line] + ["training"] * WORKERS, 0), err)
 

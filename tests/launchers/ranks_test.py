@@ -63,13 +63,13 @@ class Door(unittest.TestCase):
 
     def test_somebody_is_missing(self):
         without_last, without_first = self.ranks(3), self.ranks(2)
-        timeout = ("--motley-join-timeout", "2")
+        timeout = ("--motley-join-timeout", "3")
         early = [without_last.start(rank, PROGRAM, *timeout) for rank in range(2)]
         lonely = without_first.start(1, PROGRAM, *timeout)
-        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the door within 2 s")
+        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the door within 3 s")
         _, err, code = Ranks.end(lonely)[0]
         self.assertEqual((err, code), ("motley: rank 1: rank 0 is missing: nobody listens at "
-                                       "{}:{} after 2 s\n".format(*without_first.door), 1))
+                                       "{}:{} after 3 s\n".format(*without_first.door), 1))
 
     def test_the_second_of_two_with_one_rank_is_refused_and_the_run_goes_on(self):
         ranks = self.ranks(3)
