@@ -93,7 +93,7 @@ class Door(unittest.TestCase):
         self.refused("train.batch is 20 for {}, 50 for {}", "--motley-set", "train.batch=20")
 
     def test_another_model_is_refused(self):
-        self.refused("weights is 11 for {}, 10 for {}", "--features", "11")
+        self.refused("parameters is 11 for {}, 10 for {}", "--features", "11")
 
     def test_another_version_is_refused(self):
         ranks = self.ranks(2)

@@ -34,7 +34,6 @@ int main(int argc, char** argv) {
   options.steps = number_of(argc, argv, "--steps", 30);
   motley::RunHooks hooks;
   hooks.evaluate = [&](const motley::Snapshot& snapshot) { return *task.evaluate(snapshot); };
-  hooks.parameters = "weights " + std::to_string(features);
   motley::Run run(session, options, *replica, task.training_samples(), hooks);
 
   bool said = false;
