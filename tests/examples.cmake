@@ -2,7 +2,7 @@
 # against an installed motley is what tests/installed is about.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples)
 file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.cc)
-foreach(source IN LISTS examples)
+foreach(source IN LISTS examples ITEMS ${CMAKE_CURRENT_LIST_DIR}/api/learner.cc)
   get_filename_component(example ${source} NAME_WE)
   add_executable(${example} ${source})
   set_target_properties(${example} PROPERTIES UNITY_BUILD OFF)
@@ -13,3 +13,7 @@ foreach(source IN LISTS examples)
     motley_uses_torch(${example} REUSE motley_compute)
   endif()
 endforeach()
+
+add_test(NAME api COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/api/api_test.py
+         $<TARGET_FILE:motley> $<TARGET_FILE:learner> ${CMAKE_BINARY_DIR}/examples)
+set_tests_properties(api PROPERTIES TIMEOUT 300 COST 1 ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)

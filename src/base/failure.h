@@ -2,7 +2,9 @@
 // nobody, they end the program with one line and an exit code (motley/session.h).
 #pragma once
 
+#include <exception>
 #include <stdexcept>
+#include <string>
 
 namespace motley {
 
@@ -18,5 +20,12 @@ class RunFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// The first line of an exception's message: what follows, as torch's stack traces, is not for
+// people.
+inline std::string reason_of(const std::exception& exception) {
+  const std::string whole = exception.what();
+  return whole.substr(0, whole.find('\n'));
+}
 
 }  // namespace motley

@@ -8,16 +8,18 @@
 namespace motley {
 namespace {
 
-// Views onto parts of `block`, one after the other, of the shapes of `tensors`.
-std::vector<torch::Tensor> views_like(const std::vector<torch::Tensor>& tensors,
-                                      const torch::Tensor& block) {
-  std::vector<torch::Tensor> views;
-  std::int64_t at = 0;
+// Windows onto parts of `block`, one after the other, of the shapes of `tensors`. To torch each is
+// a tensor of its own: zero_grad() takes no views, and saving a view saves all that is behind it.
+std::vector<torch::Tensor> windows_like(const std::vector<torch::Tensor>& tensors,
+                                        const torch::Tensor& block) {
+  std::vector<torch::Tensor> windows;
+  float* at = block.numel() > 0 ? block.data_ptr<float>() : nullptr;
   for (const torch::Tensor& tensor : tensors) {
-    views.push_back(block.narrow(0, at, tensor.numel()).view(tensor.sizes()));
+    const auto keep = [block](void*) {};  // as long as the window is there
+    windows.push_back(torch::from_blob(at, tensor.sizes(), keep));
     at += tensor.numel();
   }
-  return views;
+  return windows;
 }
 
 // A new block that holds the tensors' numbers, and from now on their storage.
@@ -27,10 +29,10 @@ torch::Tensor flatten(const std::vector<torch::Tensor>& tensors) {
     size += tensor.numel();
   }
   const torch::Tensor block = torch::empty({size});
-  const auto views = views_like(tensors, block);
+  const auto windows = windows_like(tensors, block);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    views[i].copy_(tensors[i].detach());
-    tensors[i].set_data(views[i]);
+    windows[i].copy_(tensors[i].detach());
+    tensors[i].set_data(windows[i]);
   }
   return block;
 }
@@ -49,7 +51,7 @@ FlatModel::FlatModel(std::vector<torch::Tensor> parameters,
     : tensors_(std::move(parameters)), parameters_(flatten(tensors_)), buffers_(flatten(buffers)) {
   gradient_ = torch::zeros({parameters_.numel() + static_cast<std::int64_t>(Replica::kTail)});
   summands_ = gradient_.narrow(0, 0, parameters_.numel());
-  gradients_ = views_like(tensors_, summands_);
+  gradients_ = windows_like(tensors_, summands_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     // A defined gradient of the right shape is accumulated into, not replaced.
     tensors_[i].mutable_grad() = gradients_[i];

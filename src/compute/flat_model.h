@@ -1,7 +1,7 @@
 // FlatModel: a model's tensors as flat blocks.
 //
-// The parameters are views onto one block of floats, their gradients views onto a second, the float
-// buffers views onto a third. So an exchange reads and writes the model itself, and nothing is
+// The parameters are windows onto one block of floats, their gradients onto a second, the float
+// buffers onto a third. So an exchange reads and writes the model itself, and nothing is
 // packed or unpacked. The tensors keep their identity: optimizers and whoever else holds them see
 // the same numbers.
 #pragma once
@@ -29,12 +29,12 @@ class FlatModel {
 
   void zero_gradients() { summands_.zero_(); }
   // Where somebody has given a parameter a gradient of its own (as zero_grad() may), its numbers
-  // are taken over, and the view is put back. Without a gradient it is zero.
+  // are taken over, and the window is put back. Without a gradient it is zero.
   void gather_gradients();
 
  private:
   std::vector<torch::Tensor> tensors_;    // the parameters
-  std::vector<torch::Tensor> gradients_;  // views of summands_, one of each
+  std::vector<torch::Tensor> gradients_;  // windows onto summands_, one of each
   torch::Tensor parameters_;
   torch::Tensor gradient_;  // with its tail
   torch::Tensor summands_;  // gradient_ without its tail

@@ -176,7 +176,7 @@ std::string Worker::fail(const std::exception_ptr& error) {
   } catch (const Interrupted& interrupted) {
     failure = {interrupted.peer(), interrupted.what()};
   } catch (const std::exception& exception) {
-    failure.reason = exception.what();
+    failure.reason = reason_of(exception);
   } catch (...) {
     failure.reason = "something was thrown that is no std::exception";
   }

@@ -49,8 +49,7 @@ void write_error_file(bool cause, const std::string& why) {
   } catch (const RunFailed& failed) {
     end(1, false, failed.what());
   } catch (const std::exception& own) {
-    const std::string why = own.what();
-    const std::string line = for_people(why, 2000);
+    const std::string line = for_people(reason_of(own), 2000);
     if (g_tell) {
       g_tell(line);
     }

@@ -1,0 +1,143 @@
+"""What programs can do with motley's API, as the ranks of real runs.
+
+usage: api_test.py MOTLEY LEARNER EXAMPLES_DIR
+"""
+import gzip
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+MOTLEY, LEARNER, EXAMPLES = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+
+
+class Api(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+
+    def run_command(self, *command, code=0):
+        done = subprocess.run([str(word) for word in command], cwd=self.scratch, text=True,
+                              capture_output=True, timeout=100)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def launch(self, ranks, program, *arguments, code=0):
+        return self.run_command(MOTLEY, "launch", "-n", ranks, "--", program, *arguments, code=code)
+
+    def learn(self, ranks, *arguments):
+        """What each rank says at the end, by rank."""
+        done = self.launch(ranks, LEARNER, *arguments)
+        said = [json.loads(line) for line in re.findall(r"\{.*\}", done.stdout)]
+        self.assertEqual(len(said), ranks, done.stdout)
+        return sorted(said, key=lambda one: one["rank"])
+
+    def test_everything_under_every_method(self):
+        for sync in ["all_reduce", "partial_reduce", "hop", "ashl"]:
+            with self.subTest(sync=sync):
+                said = self.learn(3, "--motley-set", f"strategy.sync={sync}")
+                self.assertGreater(said[0]["accuracy"], 0.9)
+                for one in said:
+                    # Everybody ends with one model, after one schedule.
+                    self.assertEqual(one["samples"], 4500)
+                    self.assertAlmostEqual(one["parameters"], said[0]["parameters"], places=3)
+                    self.assertEqual(one["epochs"], 3)
+                    self.assertAlmostEqual(one["lr"], 0.01 / 4, places=9)  # the first step() changes none
+                    self.assertEqual(one["clipped"], one["steps"])
+
+    # Uneven shares, ranks that begin unlike, a loss that is a mean or a sum, a loop of one's own:
+    # the same model, which is that of one process.
+    def test_however_it_is_divided_the_model_is_that_of_one_process(self):
+        alone = self.learn(1, "--bare")[0]
+        for ranks, arguments in [
+            (3, ["--motley-set", "strategy.allocation=static",
+                 "--motley-set", "strategy.shares=[1, 2, 7]"]),
+            (2, ["--sum", "--loop"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                for one in self.learn(ranks, "--bare", *arguments):
+                    self.assertEqual(one["samples"], alone["samples"])
+                    self.assertAlmostEqual(one["parameters"] / alone["parameters"], 1, places=5)
+
+    def test_a_program_can_stop_early(self):
+        said = self.learn(2, "--stop", "5")
+        self.assertLess(said[0]["samples"], 4500)
+        self.assertEqual(said[0]["steps"], said[1]["steps"])
+        self.assertGreaterEqual(said[0]["steps"], 5)
+
+    def test_a_throw_in_the_middle_of_a_step_is_the_root_cause(self):
+        for arguments in [[], ["--loop"], ["--motley-set", "strategy.sync=hop"]]:
+            with self.subTest(arguments=arguments):
+                done = self.launch(3, LEARNER, "--throw", "1", *arguments, code=1)
+                box = done.stderr[done.stderr.index("+---"):]
+                self.assertRegex(box, r"first +rank 1 .*exit code 1")
+                self.assertIn("why      sample 7 is damaged", box)
+                self.assertIn("others   ranks 0, 2: exit code 1", box)
+                for rank in [0, 2]:
+                    self.assertRegex(done.stderr, rf"\[rank {rank}\] motley: rank {rank}: worker 1 "
+                                                  r"\(pid \d+ on \S+\) failed: sample 7 is damaged")
+
+    def test_different_shapes_are_refused_with_both_sides_named(self):
+        script = f'[ $RANK = 1 ] && wide="--hidden 48"; exec {LEARNER} $wide'
+        done = self.launch(2, "/bin/sh", "-c", script, code=1)
+        self.assertRegex(done.stderr, r"body.0.weight is 48x16 for rank 1 \(pid \d+ on \S+\), 32x16 "
+                                      r"for rank 0 \(pid \d+ on \S+\)")
+
+    def test_the_run_directory_is_that_of_motley_train(self):
+        self.learn(2, "--motley-out", "out")
+        files = {path.name for path in (self.scratch / "out").iterdir()}
+        self.assertLessEqual({"job.toml", "summary.json", "metrics.jsonl", "report.html",
+                              "trace.json", "record.json"}, files)
+        summary = json.loads((self.scratch / "out/summary.json").read_text())
+        self.assertEqual(summary["workers"], 2)
+        self.assertGreater(summary["final_accuracy"], 0.9)
+
+    # Unlike other tests it trains on real data, unpacked.
+    def test_a_plain_loop_moves_with_ten_changed_lines(self):
+        for name in ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"]:
+            (self.scratch / name).write_bytes(gzip.decompress((FASHION / f"{name}.gz").read_bytes()))
+        plain = self.run_command(EXAMPLES / "plain_loop", ".")
+        self.assertLess(float(plain.stdout.split()[-1]), 1)
+        (self.scratch / "net.pt").unlink()
+        moved = self.launch(2, EXAMPLES / "02_own_loop", ".")
+        self.assertLess(float(moved.stdout.split()[-1]), 1)
+        self.assertTrue((self.scratch / "net.pt").exists())
+
+        diff = subprocess.run(["diff", "-u0", "plain_loop.cc", "02_own_loop.cc"],
+                              cwd=SOURCE / "examples", text=True, capture_output=True).stdout
+        added = re.findall(r"^\+[^+].*", diff, re.MULTILINE)
+        removed = re.findall(r"^-[^-].*", diff, re.MULTILINE)
+        self.assertLessEqual(len(added), 10)
+        self.assertLessEqual(len(removed), 10)
+        page = (SOURCE / "docs/api.md").read_text()
+        for line in added + removed:
+            self.assertIn(line + "\n", page)
+
+    def test_unlike_workers_gain_from_adaptive_shares(self):
+        done = self.launch(4, EXAMPLES / "03_unlike_workers")
+        gain = float(re.search(r"([\d.]+) times as many", done.stdout)[1])
+        self.assertGreater(gain, 1.8)  # 3.25 / 4 of the speeds there are, against 1 / 4: 3.25
+
+    def test_a_method_of_ones_own_runs_real_and_simulated(self):
+        program, job = EXAMPLES / "04_write_a_strategy", SOURCE / "examples/04_job.toml"
+        self.assertIn("averages with one neighbour", self.run_command(program, "strategies").stdout)
+        results = [json.loads(self.run_command(program, mode, job, "--json", "--quiet").stdout)
+                   for mode in ["simulate", "train"]]
+        for result in results:
+            self.assertEqual(result["strategy"]["sync"], "pairs")
+            self.assertEqual(result["samples"], 8000)
+        self.assertAlmostEqual(results[0]["final_loss"], results[1]["final_loss"], places=4)
+        unknown = self.run_command(MOTLEY, "simulate", job, code=2)
+        self.assertIn('"pairs" is not a strategy', unknown.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])

@@ -1,0 +1,137 @@
+// What a program may bring: a data set, Adam, BatchNorm, dropout, a learning-rate schedule,
+// gradient clipping, a frozen layer, an evaluation. api_test.py starts it as the ranks of a run,
+// and reads what every rank prints at the end.
+//
+//   learner [--bare] [--sum] [--loop] [--hidden N] [--throw RANK] [--stop STEPS]
+//
+//   --bare     without BatchNorm and dropout: nothing looks across samples or is random
+//   --sum      the loss is a sum
+//   --loop     a loop of its own, with the usual zero_grad() in it, instead of fit()
+//   --throw    that rank throws in the middle of its third step
+#include <motley/trainer.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace {
+
+struct Net : torch::nn::Module {
+  Net(std::int64_t hidden, bool bare) {
+    register_module("frozen", frozen);
+    register_module("body", body);
+    frozen->weight.set_requires_grad(false);
+    torch::nn::init::eye_(frozen->weight);
+    body->push_back(torch::nn::Linear(16, hidden));
+    if (!bare) {
+      body->push_back(torch::nn::BatchNorm1d(hidden));
+      body->push_back(torch::nn::Dropout(0.2));
+    }
+    body->push_back(torch::nn::ReLU());
+    body->push_back(torch::nn::Linear(hidden, 4));
+  }
+  torch::Tensor forward(const torch::Tensor& x) { return body->forward(frozen(x)); }
+
+  torch::nn::Linear frozen{torch::nn::LinearOptions(16, 16).bias(false)};
+  torch::nn::Sequential body;
+};
+
+// Four clouds.
+struct Clouds : torch::data::datasets::Dataset<Clouds> {
+  explicit Clouds(std::int64_t samples, std::uint64_t seed) {
+    auto generator = at::detail::createCPUGenerator(seed);
+    labels = torch::randint(4, {samples}, generator, torch::kLong);
+    points = torch::randn({samples, 16}, generator) + 4 * torch::one_hot(labels, 16);
+  }
+  torch::data::Example<> get(std::size_t index) override {
+    const auto place = static_cast<std::int64_t>(index);
+    return {points[place], labels[place]};
+  }
+  torch::optional<std::size_t> size() const override { return points.size(0); }
+
+  torch::Tensor points;
+  torch::Tensor labels;
+};
+
+bool has(int argc, char** argv, const char* flag) {
+  return std::any_of(argv, argv + argc, [&](char* word) { return !std::strcmp(word, flag); });
+}
+int value(int argc, char** argv, const char* flag, int otherwise) {
+  char** found = std::find_if(argv, argv + argc, [&](char* w) { return !std::strcmp(w, flag); });
+  return found + 1 < argv + argc ? std::stoi(found[1]) : otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  motley::Session session(argc, argv);
+  torch::manual_seed(1 + static_cast<std::uint64_t>(session.rank()));  // not alike on purpose
+  const bool bare = has(argc, argv, "--bare");
+  auto model = std::make_shared<Net>(value(argc, argv, "--hidden", 32), bare);
+  torch::optim::Adam optimizer(model->body->parameters(), 0.01);
+  torch::optim::StepLR schedule(optimizer, 1, 0.5);
+  Clouds test(400, 2);
+  int clipped = 0;
+  const int thrower = value(argc, argv, "--throw", -1);
+  const int last_step = value(argc, argv, "--stop", -1);
+
+  motley::Options options{.batch = 60, .epochs = 3, .eval_every = 20};
+  motley::Trainer trainer(session, model, optimizer,
+                          Clouds(1500, 1).map(torch::data::transforms::Stack<>()), options);
+  trainer.before_step([&] {
+    torch::nn::utils::clip_grad_norm_(model->body->parameters(), 1.0);
+    ++clipped;
+  });
+  trainer.on_epoch([&](std::int64_t) { schedule.step(); });
+  trainer.on_step([&](const motley::Standing& standing) {
+    if (standing.own_steps == last_step) {
+      trainer.stop();
+    }
+  });
+  trainer.evaluate_with([&] {
+    if (model->is_training() || torch::GradMode::is_enabled()) {
+      throw std::runtime_error("judged in training");
+    }
+    const auto scores = model->forward(test.points);
+    return motley::Evaluation{
+        torch::cross_entropy_loss(scores, test.labels).item<double>(),
+        scores.argmax(1).eq(test.labels).to(torch::kFloat).mean().item<double>()};
+  });
+
+  const bool sum = has(argc, argv, "--sum");
+  trainer.set_reduction(sum ? motley::Reduction::kSum : motley::Reduction::kMean);
+  const auto loss_of = [&](const torch::data::Example<>& batch) {
+    if (session.rank() == thrower && trainer.standing().own_steps == 2) {
+      throw std::runtime_error("sample 7 is damaged");
+    }
+    return torch::cross_entropy_loss(model->forward(batch.data), batch.target, {},
+                                     sum ? at::Reduction::Sum : at::Reduction::Mean);
+  };
+  if (has(argc, argv, "--loop")) {
+    while (auto batch = trainer.begin()) {
+      optimizer.zero_grad();
+      auto loss = loss_of(*batch);
+      loss.backward();
+      trainer.finish(loss);
+    }
+  } else {
+    trainer.fit(loss_of);
+  }
+
+  double total = 0;
+  for (const auto& parameter : model->parameters()) {
+    total += parameter.abs().sum().item<double>();
+  }
+  const double rate =
+      static_cast<torch::optim::AdamOptions&>(optimizer.param_groups()[0].options()).lr();
+  const auto& result = trainer.result();
+  std::printf(
+      "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.9g, "
+      "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld}\n",
+      session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1), total,
+      rate, clipped, static_cast<long long>(trainer.standing().own_steps),
+      static_cast<long long>(trainer.standing().epochs));
+  return session.exit_code();
+}
