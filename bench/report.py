@@ -13,6 +13,7 @@ MEASURED is a directory with what the benchmarks wrote:
   mean.json                    rows of mean_bench
   codec.json                   rows of codec_bench
   record.json                  row of record_bench
+  api.json                     row of api_bench
 
 Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
@@ -35,6 +36,7 @@ from typing import Optional, Tuple
 EVENTS_PER_SECOND = 1e6
 SIGNALS_PER_SECOND = 2e5
 ADDED_US = 50  # to a step, by the controller of partial reduce
+API_OVERHEAD = 0.02  # of a step
 RECORDING = 0.01  # of a step of the smallest model, at most
 # Of the speed of a memory copy; what is not here is measured and nothing is claimed.
 CODEC_RATIOS = {("fp16", "encode"): 0.5, ("fp16", "decode"): 0.5, ("bf16", "encode"): 0.5,
@@ -138,6 +140,15 @@ def record_rows(folder):
                       "us", allowed / added, None, 1.0)
 
 
+def api_rows(folder):
+    """What the API adds to a hand-written step."""
+    for _, text in read_files(folder, "api.json"):
+        for row in json.loads(text):
+            by_hand, by_api = row["by_hand_us"], row["by_hand_us"] * (1 + row["added_percent"] / 100)
+            yield Row("api", "a step of mlp through the API", "by hand", by_api, by_hand, "us",
+                      by_hand / by_api, None, 1 / (1 + API_OVERHEAD))
+
+
 def controller_rows(folder):
     for _, text in read_files(folder, "controller.json"):
         for row in json.loads(text):
@@ -190,9 +201,9 @@ def print_table(rows):
 def missing(rows):
     """Claims that nothing was measured for."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "record", "controller", "mean", "codec",
+              for bench in ("all_reduce", "step", "record", "api", "controller", "mean", "codec",
                             "simulator")}
-    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "record": 1,
+    wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "record": 1, "api": 1,
               "controller": 3, "mean": 4, "codec": len(CODEC_RATIOS), "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
@@ -206,7 +217,7 @@ def main():
     options = parser.parse_args()
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
-    rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, controller_rows,
+    rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, api_rows, controller_rows,
                                                  mean_rows, codec_rows, simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)
