@@ -2,7 +2,7 @@
 //
 //   ./01_own_model                              alone
 //   motley launch -n 4 ./01_own_model           four processes of this machine
-//   mpirun -n 4 ./01_own_model                  or srun, or torchrun --no-python
+//   mpirun -n 4 ./01_own_model                  or srun, or torchrun --no_python
 #include <motley/trainer.h>
 #include <torch/torch.h>
 

@@ -33,7 +33,8 @@ struct RunHooks {
   // begin(), between two steps; the others of a lock-step method wait for it. None: nothing is
   // judged.
   std::function<Evaluation(const Snapshot&)> evaluate = {};
-  // One line for each tensor, "fc1.weight 128x784": ranks that differ are refused.
+  // One line for each tensor, "fc1.weight 128x784": ranks that differ are refused. None: by the
+  // number of parameters.
   std::string parameters = {};
 };
 

@@ -8,6 +8,7 @@
 //     kReady                   ->                                            data and model loaded
 //                              <-   kGo {GoInfo}                             all are; clocks start
 //     kHeartbeat, kProgress    ->                                            all the time
+//                              <-   kHeartbeat                               likewise
 //     kSnapshot                ->                                            a model to evaluate
 //     kAsk {why}               ->                                            please end early
 //                              <-   kStop                                    end early, in order
@@ -51,6 +52,9 @@ enum class Control : std::int64_t {
 
 inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }
 inline Header header_of(Control kind) { return {.tag = static_cast<std::int64_t>(kind)}; }
+
+// Who gives no sign of life for cluster.heartbeat is lost; it gives so many meanwhile.
+inline constexpr double kHeartbeatsPerDeadline = 5;
 
 struct JoinInfo {
   Endpoint endpoint;

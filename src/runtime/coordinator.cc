@@ -29,7 +29,6 @@ constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and 
 constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
 constexpr double kGoodbyeSeconds = 2;
-constexpr double kHeartbeatsPerDeadline = 5;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
 // A worker, or a server behind them.
@@ -133,6 +132,7 @@ class Coordinator::Impl {
       process.heard = 0;
     }
     looked_ = 0;
+    beat_ = 0;
     training_ = true;
     evaluator_.set_beginning(began);
     const std::chrono::nanoseconds moment = began.time_since_epoch();
@@ -410,6 +410,10 @@ class Coordinator::Impl {
     if (leaving_) {
       return;
     }
+    if (introduced_ && node_.now() - beat_ > job_.cluster.heartbeat / kHeartbeatsPerDeadline) {
+      beat_ = node_.now();
+      tell_all(Control::kHeartbeat);  // whose network is gone would wait for ever
+    }
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
       const ProcessState& worker = processes_[rank];
       const Seconds patience = worker.started ? job_.cluster.heartbeat : gathering_.patience;
@@ -560,6 +564,7 @@ class Coordinator::Impl {
   Evaluator evaluator_;
   bool training_ = false;  // the workers were let go
   Seconds looked_ = 0;     // when it last looked at anything but messages
+  Seconds beat_ = 0;       // when it last gave a sign of life
   std::int64_t reported_samples_ = 0;
   LossMeter loss_;  // since the last evaluation
   SnapshotMerger merger_;

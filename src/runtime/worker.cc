@@ -21,6 +21,8 @@ namespace {
 constexpr double kGoodbyeSeconds = 2;
 constexpr Seconds kProgressInterval = 0.1;
 constexpr int kClockProbes = 8;
+// Of the deadline that the coordinator has for workers: it should be the one to find out, and tell.
+constexpr double kPatienceWithCoordinator = 2;
 constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
 constexpr auto kNap = std::chrono::milliseconds(5);
 
@@ -86,8 +88,11 @@ Result<std::string> Worker::join() {
       endpoint.host = coordinator_host_;
     }
   }
-  heartbeat_ = std::make_unique<Heartbeat>(std::min(start->heartbeat, kProgressInterval),
-                                           [this] { beat(); });
+  patience_ = kPatienceWithCoordinator * kHeartbeatsPerDeadline * start->heartbeat;
+  heartbeat_ = std::make_unique<Heartbeat>(std::min(start->heartbeat, kProgressInterval), [this] {
+    beat();
+    listen();
+  });
   return std::move(start->job);
 }
 
@@ -251,6 +256,15 @@ void Worker::beat() {
   }
 }
 
+// Likewise. Nothing comes from a network that is gone, not even its end.
+void Worker::listen() {
+  const std::chrono::nanoseconds silence(clock_ns() - heard_ns_);
+  if (!coordinator_gone_ && silence > std::chrono::duration<double>(patience_)) {
+    on_peer_lost(kCoordinator,
+                 fmt::format("the coordinator gave no sign of life for {:g} s", patience_));
+  }
+}
+
 void Worker::tell_progress() {
   std::lock_guard lock(telling_);
   progress_.activity = journal_.activity();
@@ -271,6 +285,9 @@ void Worker::send_snapshot(const SnapshotNote& note) {
 
 void Worker::on_message(Message message) {
   const bool control = message.channel == Channel::kControl;
+  if (message.from == kCoordinator) {
+    heard_ns_ = clock_ns();
+  }
   if (control && kind_of(message) == Control::kStop) {
     stop_requested_ = true;
   } else if (control && kind_of(message) == Control::kAbort) {
@@ -281,7 +298,7 @@ void Worker::on_message(Message message) {
       abort_ = reason;
     }
     node_.stop(reason);
-  } else {
+  } else if (!control || kind_of(message) != Control::kHeartbeat) {
     node_.on_message(std::move(message));
   }
 }

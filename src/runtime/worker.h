@@ -78,6 +78,7 @@ class Worker final : private FabricSink, private Observer {
   void tell(Control kind, Payload payload = {});
   void tell_progress();
   void beat();
+  void listen();
   Message await(Control kind);
   void send_snapshot(const SnapshotNote& note);
   void tell_done(DoneInfo done);
@@ -95,6 +96,8 @@ class Worker final : private FabricSink, private Observer {
   std::vector<Endpoint> endpoints_;
   std::atomic<bool> stop_requested_ = false;
   std::atomic<bool> coordinator_gone_ = false;
+  std::atomic<std::int64_t> heard_ns_ = 0;  // when the coordinator last gave a sign of life
+  Seconds patience_ = 0;                    // with a silent one
   std::atomic<bool> training_now_ = false;
   std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
   Seconds step_began_ = 0;

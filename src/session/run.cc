@@ -1,5 +1,7 @@
 #include "motley/run.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <list>
 #include <nlohmann/json.hpp>
@@ -100,7 +102,9 @@ class Run::Impl {
     me.rank = world.rank;
     me.token = world.token;
     me.job = to_toml(job_);
-    me.parameters = std::move(hooks.parameters);
+    me.parameters = hooks.parameters.empty()
+                        ? fmt::format("parameters {}", replica.parameters().size)
+                        : std::move(hooks.parameters);
     if (world.rank == 0) {
       open_door(session, me, samples, std::move(hooks.evaluate));
     }

@@ -1,0 +1,159 @@
+#!/usr/bin/python3
+"""Several hosts that are this machine: each a network of its own, all at one switch.
+
+    with Hosts(3) as hosts:
+        hosts.slow_down(2, "100mbit")                   # both ways
+        run = hosts.start(0, "motley", "train", ...)    # a subprocess.Popen
+        hosts.unplug(2)
+
+usage: hosts.py COUNT COMMAND...      the command on each of them; they differ in HOST=0, 1 ...
+                                      exit code: the first that is not 0; 77: no right to a network here
+
+Host i is called host<i>, a name that all of them know, and is 10.77.0.<i+1>. The machine's own network is
+not touched: each of them, and the switch, is a namespace that is gone with the process that holds it, and all
+processes of here are gone with this one, however it ends. It needs root."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+from slurm import LIBC, PR_SET_PDEATHSIG, SIGNALS, SKIPPED
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWNET = 0x40000000
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MNT_DETACH = 2
+
+
+def name(host):
+    return f"host{host}"
+
+
+def address(host):
+    return f"10.77.0.{host + 1}"
+
+
+def die_with_parent():
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def begin_namespace(called, names):
+    die_with_parent()
+    if LIBC.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0:
+        os._exit(SKIPPED)
+    socket.sethostname(called)
+    # The names are in a file that nobody else sees, and that is gone with the last who does.
+    LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
+    LIBC.mount(b"tmpfs", b"/mnt", b"tmpfs", 0, None)
+    with open("/mnt/hosts", "w", encoding="utf-8") as file:
+        file.writelines(names)
+    LIBC.mount(b"/mnt/hosts", b"/etc/hosts", None, MS_BIND, None)
+    LIBC.umount2(b"/mnt", MNT_DETACH)
+
+
+def hold_namespace(called, names=()):
+    """A process in a network of its own, which is there when this returns."""
+    return subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: begin_namespace(called, names))
+
+
+def in_namespace(holder, command, cwd="."):
+    return ["nsenter", "--mount", "--net", "--uts", f"--target={holder.pid}", f"--wd={cwd}", "--", *command]
+
+
+def configure(holder, tool, *lines):
+    subprocess.run(in_namespace(holder, [tool, "-batch", "-"]), input="\n".join(lines), text=True, check=True)
+
+
+def why_not():
+    """Why there can be no hosts here; empty when there can."""
+    missing = [name for name in ("ip", "tc", "nsenter") if not shutil.which(name)]
+    if missing:
+        return f"{', '.join(missing)} not installed"
+    if os.geteuid() != 0:
+        return "needs root"
+    trial = hold_namespace("trial")
+    made = subprocess.run(in_namespace(trial, ["ip", "link", "add", "name", "trial", "type", "bridge"]),
+                          stderr=subprocess.DEVNULL)
+    trial.kill()
+    trial.wait()
+    return "" if made.returncode == 0 else "no right to make networks"
+
+
+class Hosts:
+    def __init__(self, count):
+        self.count = count
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        with self.stack:  # unless all of it is there, nothing is
+            names = ["127.0.0.1 localhost\n", *(
+                f"{address(host)} {name(host)}\n" for host in range(self.count))]
+            self.switch = self.keep(hold_namespace("switch"))
+            self.hosts = [self.keep(hold_namespace(name(host), names)) for host in range(self.count)]
+            configure(self.switch, "ip", "link add name switch type bridge", "link set switch up", *(
+                line for host, holder in enumerate(self.hosts) for line in (
+                    f"link add name port{host} type veth peer name eth0 netns {holder.pid}",
+                    f"link set port{host} master switch up")))
+            for host, holder in enumerate(self.hosts):
+                configure(holder, "ip", "link set lo up", f"address add {address(host)}/24 dev eth0",
+                          "link set eth0 up")
+            self.stack = self.stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def keep(self, process):
+        """Until the end of all hosts, at the latest."""
+        self.stack.enter_context(process)
+        self.stack.callback(process.kill)
+        return process
+
+    def start(self, host, *command, cwd=".", **options):
+        return self.keep(subprocess.Popen(in_namespace(self.hosts[host], command, cwd),
+                                          preexec_fn=die_with_parent, **options))
+
+    def write_shell(self, path):
+        """A program for launchers that want one like ssh: PATH HOST COMMAND..."""
+        with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nhost=$1; shift; command=$*\ncase $host in\n")
+            for host, holder in enumerate(self.hosts):
+                file.write(f"{name(host)}) set -- {shlex.join(in_namespace(holder, []))} ;;\n")
+            file.write('esac\nexec "$@" sh -c "$command"\n')
+        return path
+
+    def slow_down(self, host, rate):
+        shape = f"root tbf rate {rate} burst 32kbit latency 50ms"
+        configure(self.hosts[host], "tc", f"qdisc replace dev eth0 {shape}")
+        configure(self.switch, "tc", f"qdisc replace dev port{host} {shape}")
+
+    def unplug(self, host):
+        configure(self.switch, "ip", f"link set port{host} down")
+
+
+def main():
+    if len(sys.argv) < 3 or not sys.argv[1].isdigit():
+        sys.exit(__doc__)
+    if why := why_not():
+        print(f"hosts.py: skipped: {why}", file=sys.stderr)
+        return SKIPPED
+    for number in SIGNALS:
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    count = int(sys.argv[1])
+    with Hosts(count) as hosts:
+        running = [hosts.start(host, *sys.argv[2:], env={**os.environ, "HOST": str(host)})
+                   for host in range(count)]
+        codes = [each.wait() for each in running]
+    return next((code if code > 0 else 128 - code for code in codes if code), 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

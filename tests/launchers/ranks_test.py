@@ -1,0 +1,166 @@
+"""How a run begins and ends for its ranks when something is wrong with one of them.
+usage: ranks_test.py MOTLEY TOY_PROGRAM"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from ranks import PATIENCE, Ranks, environment
+
+MOTLEY, PROGRAM = sys.argv[1:3]
+HOST = socket.gethostname()
+ENDLESS = ("--steps", "1000000000")
+
+
+def name(rank, process):
+    return f"rank {rank} (pid {process.pid} on {HOST})"
+
+
+def last_line(text):
+    return text.splitlines()[-1]
+
+
+def visit(door, **words):
+    """One visitor's line at the door, as soon as there is one, and the answer to it."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with socket.create_connection(door) as connection:
+                connection.sendall(json.dumps(words).encode() + b"\n")
+                return json.loads(connection.makefile().readline())
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline, "nobody opens"
+            time.sleep(0.01)
+
+
+def first_to_end(*processes):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        for place, process in enumerate(processes):
+            if process.poll() is not None:
+                return process, processes[1 - place]
+        time.sleep(0.01)
+    raise AssertionError("both go on")
+
+
+class Door(unittest.TestCase):
+    def ranks(self, size):
+        return self.enterContext(Ranks(size))
+
+    def assert_all_fail(self, ends, words):
+        """Every rank exits with 1, and its last line ends with these words."""
+        for rank, (out, err, code) in enumerate(ends):
+            self.assertEqual((out, code), ("", 1), err)
+            self.assertRegex(last_line(err), f"^motley: rank {rank}: ")
+            self.assertTrue(last_line(err).endswith(words), f"{err} and not {words}")
+
+    def test_somebody_is_missing(self):
+        without_last, without_first = self.ranks(3), self.ranks(2)
+        timeout = ("--motley-join-timeout", "3")
+        early = [without_last.start(rank, PROGRAM, *timeout) for rank in range(2)]
+        lonely = without_first.start(1, PROGRAM, *timeout)
+        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the door within 3 s")
+        _, err, code = Ranks.end(lonely)[0]
+        self.assertEqual((err, code), ("motley: rank 1: rank 0 is missing: nobody listens at "
+                                       "{}:{} after 3 s\n".format(*without_first.door), 1))
+
+    def test_the_second_of_two_with_one_rank_is_refused_and_the_run_goes_on(self):
+        ranks = self.ranks(3)
+        first = ranks.start(0, PROGRAM)
+        second, third = first_to_end(ranks.start(1, PROGRAM), ranks.start(1, PROGRAM))
+        _, err, code = Ranks.end(second)[0]
+        self.assertEqual((err, code), (
+            f"motley: rank 1: refused by {name(0, first)}: rank 1 came twice: first pid {third.pid} on {HOST}, "
+            f"now pid {second.pid} on {HOST}\n", 1))
+        ends = Ranks.end(first, third, ranks.start(2, PROGRAM))
+        self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 3)
+
+    def refused(self, difference, *flags):
+        """What all say when rank 1 of 2 has these flags."""
+        ranks = self.ranks(2)
+        first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM, *flags)
+        theirs, ours = name(1, second), name(0, first)
+        self.assert_all_fail(Ranks.end(first, second), difference.format(theirs, ours))
+
+    def test_another_job_is_refused(self):
+        self.refused("train.batch is 20 for {}, 50 for {}", "--motley-set", "train.batch=20")
+
+    def test_another_model_is_refused(self):
+        self.refused("parameters is 11 for {}, 10 for {}", "--features", "11")
+
+    def test_another_version_is_refused(self):
+        ranks = self.ranks(2)
+        first = ranks.start(0, PROGRAM)
+        answer = visit(ranks.door, motley="9.9.9", rank=1, host="elsewhere", pid=77, token=ranks.TOKEN)
+        difference = (f"rank 1 (pid 77 on elsewhere) has motley 9.9.9, {name(0, first)} has "
+                      f"{answer['motley']}")
+        self.assertEqual(answer["refused"], f"refused by {name(0, first)}: {difference}")
+        self.assert_all_fail(Ranks.end(first), difference)
+
+    def test_strangers_are_refused_and_the_run_goes_on(self):
+        ranks = self.ranks(2)
+        first = ranks.start(0, PROGRAM)
+        version = visit(ranks.door, motley="9.9.9", rank=1, token="of others")["motley"]
+        answer = visit(ranks.door, motley=version, rank=1, host="elsewhere", pid=77, token="of others")
+        self.assertIn("rank 1 (pid 77 on elsewhere) is of another run", answer["refused"])
+        self.assertNotIn(ranks.TOKEN, json.dumps(answer))
+        ends = Ranks.end(first, ranks.start(1, PROGRAM))
+        self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 2)
+
+
+class End(unittest.TestCase):
+    def setUp(self):
+        self.directory = self.enterContext(tempfile.TemporaryDirectory())
+
+    def launch(self, *arguments):
+        process = subprocess.Popen(
+            [MOTLEY, "launch", "-n", "3", "--log-dir", self.directory, PROGRAM, *arguments], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        self.enterContext(process)
+        self.addCleanup(process.kill)
+        return process
+
+    def log(self, rank):
+        with open(os.path.join(self.directory, f"rank_{rank}.log"), encoding="utf-8") as file:
+            return file.read()
+
+    def test_what_one_throws_all_say_and_the_launcher_shows(self):
+        (_, err, code), = Ranks.end(self.launch("--fail-on", "1"))
+        self.assertEqual(code, 1)
+        pid = re.search(r"\|   first    rank 1 \(host \S+, pid (\d+)\), exit code 1 +\|\n", err)
+        self.assertTrue(pid, err)
+        self.assertRegex(err, r"\|   why      out of luck +\|\n")
+        self.assertRegex(err, r"\|   others   ranks 0, 2: exit code 1 +\|\n")
+        self.assertEqual(last_line(self.log(1)), "motley: rank 1: out of luck")
+        for rank in (0, 2):
+            self.assertEqual(last_line(self.log(rank)), f"motley: rank {rank}: worker 1 (pid {pid[1]} on {HOST}) "
+                                                        "failed: out of luck")
+
+    def test_a_signal_to_the_launcher_stops_all_in_order(self):
+        run = self.launch(*ENDLESS)
+        self.assertEqual(sorted(run.stdout.readline() for _ in range(3)),
+                         [f"[rank {rank}] training\n" for rank in range(3)])
+        run.send_signal(signal.SIGTERM)
+        (out, err, code), = Ranks.end(run)
+        self.assertEqual((err, code), ("motley: stopped by SIGTERM\n", 143))
+        self.assertRegex(out, r"^\[rank 0\] \d+ steps, loss 0\.\d+, SIGTERM\n$")
+
+    def test_a_signal_to_one_rank_stops_all_in_order(self):
+        with Ranks(3) as ranks:
+            processes = [ranks.start(rank, PROGRAM, *ENDLESS) for rank in range(3)]
+            self.assertEqual([process.stdout.readline() for process in processes], ["training\n"] * 3)
+            processes[1].send_signal(signal.SIGINT)
+            ends = Ranks.end(*processes)
+        self.assertEqual([(err, code) for _, err, code in ends], [("", 0), ("", 130), ("", 0)])
+        self.assertRegex(ends[0][0], r"^\d+ steps, loss 0\.\d+, SIGINT\n$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,56 @@
+// A program of somebody's own, with a model of its own and without torch: quick to start, and able
+// to fail.
+//   toy_program [--features N] [--steps N] [--fail-on RANK]
+// Every rank says "training" once it is; the first one says in the end what came of it.
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "motley/run.h"
+#include "motley/session.h"
+#include "tests/toy_task.h"
+
+namespace {
+
+// The number behind a flag.
+long long number_of(int argc, char** argv, const std::string& flag, long long otherwise) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (argv[i] == flag) {
+      return std::atoll(argv[i + 1]);
+    }
+  }
+  return otherwise;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  motley::Session session(argc, argv);
+  const auto features = number_of(argc, argv, "--features", 10);
+  motley::ToyTask task(500, static_cast<std::size_t>(features), 1, 0.05);
+  const auto replica = task.make_replica();
+  motley::Options options{.batch = 50};
+  options.steps = number_of(argc, argv, "--steps", 30);
+  motley::RunHooks hooks;
+  hooks.evaluate = [&](const motley::Snapshot& snapshot) { return *task.evaluate(snapshot); };
+  motley::Run run(session, options, *replica, task.training_samples(), hooks);
+
+  bool said = false;
+  run.fit([&](const motley::Work& work) {
+    if (!said) {
+      said = true;
+      std::puts("training");
+      std::fflush(stdout);
+    }
+    if (session.rank() == number_of(argc, argv, "--fail-on", -1)) {
+      throw std::runtime_error("out of luck");
+    }
+    return replica->compute(work.samples);
+  });
+  if (session.is_main()) {
+    std::printf("%lld steps, loss %.6f, %s\n", static_cast<long long>(run.result().steps),
+                *run.result().loss, run.result().stopped.value_or("to the end").c_str());
+  }
+  return session.exit_code();
+}
