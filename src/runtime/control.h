@@ -50,6 +50,9 @@ enum class Control : std::int64_t {
   kAbort,
 };
 
+// To hand over what is still queued when a process ends.
+inline constexpr double kGoodbyeSeconds = 2;
+
 inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }
 inline Header header_of(Control kind) { return {.tag = static_cast<std::int64_t>(kind)}; }
 

@@ -28,7 +28,6 @@ namespace {
 constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
 constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
-constexpr double kGoodbyeSeconds = 2;
 constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
 // A worker, or a server behind them.

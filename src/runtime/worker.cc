@@ -18,13 +18,12 @@
 namespace motley {
 namespace {
 
-constexpr double kGoodbyeSeconds = 2;
 constexpr Seconds kProgressInterval = 0.1;
 constexpr int kClockProbes = 8;
 // Of the deadline that the coordinator has for workers: it should be the one to find out, and tell.
 constexpr double kPatienceWithCoordinator = 2;
 constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
-constexpr auto kNap = std::chrono::milliseconds(5);
+constexpr auto kVerdictNap = std::chrono::milliseconds(5);
 
 std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
 
@@ -193,7 +192,7 @@ std::string Worker::fail(const FailedInfo& failure) {
     tell(Control::kFailed, encode(failure));
     const auto deadline = Driver::Clock::now() + std::chrono::duration<double>(kVerdictSeconds);
     while (!verdict() && !coordinator_gone_ && Driver::Clock::now() < deadline) {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kVerdictNap);
     }
   }
   heartbeat_.reset();
