@@ -15,20 +15,26 @@ ToyData::ToyData(std::int64_t samples, std::size_t features, std::uint64_t seed)
   for (float& weight : truth) {
     weight = static_cast<float>(random.normal());
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(samples); ++i) {
+  float* input = inputs.data();
+  for (std::int64_t i = 0; i < samples; ++i, input += features) {
     float label = 0;
-    for (std::size_t f = 0; f < width; ++f) {
-      inputs[i * width + f] = static_cast<float>(random.normal());
-      label += inputs[i * width + f] * truth[f];
+    for (std::size_t f = 0; f < features; ++f) {
+      const auto value = static_cast<float>(random.normal());
+      input[f] = value;
+      label += value * truth[f];
     }
     labels.push_back(label);
   }
 }
 
+// Loops over features have all they need in locals: ThreadSanitizer calls a function for every
+// access to anything else.
 float ToyData::error(std::size_t sample, const float* weights) const {
+  const std::size_t count = width;
+  const float* input = inputs.data() + sample * count;
   float output = 0;
-  for (std::size_t f = 0; f < width; ++f) {
-    output += inputs[sample * width + f] * weights[f];
+  for (std::size_t f = 0; f < count; ++f) {
+    output += input[f] * weights[f];
   }
   return output - labels[sample];
 }
@@ -42,23 +48,32 @@ ToyReplica::ToyReplica(std::shared_ptr<const ToyData> data, double lr, double mo
       velocity_(data_->width, 0.0F) {}
 
 double ToyReplica::compute(std::span<const SampleIndex> samples) {
-  std::fill_n(gradient_.begin(), data_->width, 0.0F);
+  const std::size_t width = data_->width;
+  float* gradient = gradient_.data();
+  std::fill_n(gradient, width, 0.0F);
   double loss = 0;
   for (SampleIndex sample : samples) {
     const float error = data_->error(sample, parameters_.data());
     loss += 0.5 * error * error;
-    for (std::size_t f = 0; f < data_->width; ++f) {
-      gradient_[f] += error * data_->inputs[sample * data_->width + f];
+    const float* input = data_->inputs.data() + sample * width;
+    for (std::size_t f = 0; f < width; ++f) {
+      gradient[f] += error * input[f];
     }
   }
   return loss;
 }
 
 void ToyReplica::apply(double scale) {
-  for (std::size_t f = 0; f < data_->width; ++f) {
-    velocity_[f] =
-        static_cast<float>(momentum_) * velocity_[f] + static_cast<float>(scale) * gradient_[f];
-    parameters_[f] -= static_cast<float>(lr_) * velocity_[f];
+  const auto momentum = static_cast<float>(momentum_);
+  const auto share = static_cast<float>(scale);
+  const auto lr = static_cast<float>(lr_);
+  const float* gradient = gradient_.data();
+  float* velocity = velocity_.data();
+  float* parameters = parameters_.data();
+  for (std::size_t f = 0, width = data_->width; f < width; ++f) {
+    const float next = momentum * velocity[f] + share * gradient[f];
+    velocity[f] = next;
+    parameters[f] -= lr * next;
   }
 }
 

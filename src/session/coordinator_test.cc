@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kJob = R"(
 name = "toy"
 [data]
-samples = 500
+samples = 100      # every process makes its own
 features = 20000   # enough for the ring
 [train]
 batch = 50
