@@ -4,7 +4,7 @@
 #   motley_test(sync SOURCES loop_test.cc LINK motley_sync) -> target sync_test, run by ctest
 #
 # A test that is about threads has the label `threads`: those are what ThreadSanitizer runs.
-# One that measures time is SERIAL: nothing else runs beside it.
+# One that measures time is SERIAL: nothing else runs beside it. Its label is `alone`.
 
 include(GoogleTest)
 
@@ -123,6 +123,9 @@ function(motley_test name)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(ARG_SERIAL)
+    list(APPEND ARG_LABELS alone)
   endif()
   set(cost 0)
   if(ARG_LONG)
