@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTick = 20;  // milliseconds between two looks at signals and processes
+constexpr int kLauncherTick = 20;  // milliseconds between two looks at signals and processes
 constexpr int kSignalsBeforeKill = 2;
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -109,13 +109,13 @@ class Launcher {
       start(local_rank);
     }
     while (children_.any_running()) {
-      relay_.turn(kTick);
+      relay_.turn(kLauncherTick);
       hand_signals_on();
       take_ends();
       press();
     }
     while (!relay_.is_idle() && handed_on_ <= kSignalsBeforeKill) {
-      relay_.turn(kTick);
+      relay_.turn(kLauncherTick);
       hand_signals_on();
     }
     return result();

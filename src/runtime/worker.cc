@@ -18,11 +18,11 @@
 namespace motley {
 namespace {
 
-constexpr double kGoodbyeSeconds = 2;
+constexpr double kLastWordSeconds = 2;
 constexpr Seconds kProgressInterval = 0.1;
 constexpr int kClockProbes = 8;
 constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
-constexpr auto kNap = std::chrono::milliseconds(5);
+constexpr auto kVerdictNap = std::chrono::milliseconds(5);
 
 std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
 
@@ -161,7 +161,7 @@ void Worker::tell_done(DoneInfo done) {
   tell(Control::kDone, encode(done));
   await(Control::kLeave);
   heartbeat_.reset();
-  fabric_.close(kGoodbyeSeconds);
+  fabric_.close(kLastWordSeconds);
 }
 
 std::string Worker::fail(const std::exception_ptr& error) {
@@ -188,11 +188,11 @@ std::string Worker::fail(const FailedInfo& failure) {
     tell(Control::kFailed, encode(failure));
     const auto deadline = Driver::Clock::now() + std::chrono::duration<double>(kVerdictSeconds);
     while (!verdict() && !coordinator_gone_ && Driver::Clock::now() < deadline) {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(kVerdictNap);
     }
   }
   heartbeat_.reset();
-  fabric_.close(kGoodbyeSeconds);
+  fabric_.close(kLastWordSeconds);
   return verdict().value_or(failure.reason);
 }
 
