@@ -24,8 +24,7 @@ class Pairs final : public Strategy {
     average_with(++round_ % 2 == 0 ? 1 : -1);
 
     steps_.tell(computed);  // the loss, and whether to stop: summed, so that all know
-    const Block gradient = context_.replica.gradient();
-    sums_.sum(gradient.part(gradient.size - Replica::kTail, Replica::kTail));
+    sums_.sum(context_.replica.tail());
     return steps_.conclude();
   }
 

@@ -64,6 +64,10 @@ FlatModel::FlatModel(std::vector<torch::Tensor> parameters,
 
 Block FlatModel::parameters() const { return block_of(parameters_); }
 Block FlatModel::gradient() const { return block_of(gradient_); }
+Block FlatModel::tail() const {
+  const Block all = gradient();
+  return all.part(all.size - Replica::kTail, Replica::kTail);
+}
 Block FlatModel::buffers() const { return block_of(buffers_); }
 
 void FlatModel::gather_gradients() {

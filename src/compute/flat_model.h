@@ -21,6 +21,7 @@ class FlatModel {
 
   Block parameters() const;
   Block gradient() const;  // with room for Replica::kTail behind it
+  Block tail() const;      // which is this
   Block buffers() const;
 
   // All parameters, and all gradients without the tail, as one long tensor each.

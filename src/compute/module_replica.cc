@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -95,17 +96,23 @@ double ModuleReplica::compute(std::span<const SampleIndex>) {
 
 void ModuleReplica::take_gradients(double scale) {
   model_.gather_gradients();
-  if (scale != 1) {
+  pending_ = scale;
+}
+
+Block ModuleReplica::gradient() {
+  multiply_gradients(std::exchange(pending_, 1));
+  return model_.gradient();
+}
+
+void ModuleReplica::multiply_gradients(double factor) {
+  if (static_cast<float>(factor) != 1) {
     torch::Tensor gradients = model_.all_gradients();
-    gradients.mul_(scale);
+    gradients.mul_(factor);
   }
 }
 
 void ModuleReplica::apply(double scale) {
-  if (scale != 1) {
-    torch::Tensor gradients = model_.all_gradients();
-    gradients.mul_(scale);
-  }
+  multiply_gradients(std::exchange(pending_, 1) * scale);
   if (before_step_) {
     before_step_();
   }

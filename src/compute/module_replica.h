@@ -21,12 +21,15 @@ class ModuleReplica final : public Replica {
   ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer);
 
   Block parameters() override { return model_.parameters(); }
-  Block gradient() override { return model_.gradient(); }
+  Block gradient() override;
+  Block tail() override { return model_.tail(); }
   Block buffers() override { return model_.buffers(); }
   double compute(std::span<const SampleIndex> samples) override;  // the program's part: aborts
   void apply(double scale) override;
 
-  // Before the program computes, and after: the gradient is then `scale` times what it left.
+  // Before the program computes, and after: the gradient is then `scale` times what it left. The
+  // multiplication waits for somebody to look: with one worker nobody does, and the optimizer's
+  // step undoes it.
   void clear() { model_.zero_gradients(); }
   void take_gradients(double scale);
 
@@ -41,9 +44,12 @@ class ModuleReplica final : public Replica {
   void with(const Snapshot& snapshot, const std::function<void()>& body);
 
  private:
+  void multiply_gradients(double factor);
+
   torch::nn::Module& module_;
   torch::optim::Optimizer& optimizer_;
   FlatModel model_;
+  double pending_ = 1;  // what the gradients still have to be multiplied by
   std::function<void()> before_step_;
 };
 

@@ -22,7 +22,9 @@ class AllReduce final : public Strategy {
 
   Progress finish(const Computed& computed) override {
     steps_.tell(computed);
-    reducer_->sum(context_.replica.gradient());
+    if (!reducer_->is_idle()) {
+      reducer_->sum(context_.replica.gradient());
+    }
     const double mean = 1.0 / static_cast<double>(steps_.count());
     context_.node.busy(0, [&] { context_.replica.apply(mean); });
     return steps_.conclude();

@@ -4,10 +4,6 @@
 
 namespace motley {
 
-std::span<float> tail_of(Block gradient) {
-  return gradient.part(gradient.size - Replica::kTail, Replica::kTail).floats();
-}
-
 std::optional<Work> CommonSteps::begin() {
   step_ = context_.ledger.step_after(used_);
   if (step_.count == 0 || stopped_) {
@@ -24,7 +20,7 @@ std::optional<Work> CommonSteps::begin() {
 
 void CommonSteps::tell(const Computed& computed) {
   stop_ = context_.stop_requested();
-  const auto tail = tail_of(context_.replica.gradient());
+  const auto tail = context_.replica.tail().floats();
   if (!tail.empty()) {
     std::ranges::fill(tail, 0.0F);
     tail[kLoss] = static_cast<float>(computed.loss_sum);
@@ -39,7 +35,7 @@ Progress CommonSteps::conclude() {
   if (evaluation_due(used_ - step_.count)) {
     progress.evaluate = Evaluate{};
   }
-  const auto tail = tail_of(context_.replica.gradient());
+  const auto tail = context_.replica.tail().floats();
   stopped_ = tail.empty() ? stop_ : tail[kStopVotes] > 0;
   if (!tail.empty()) {
     progress.loss_sum = tail[kLoss];

@@ -17,9 +17,6 @@
 
 namespace motley {
 
-// What travels behind a gradient; empty of a phantom.
-std::span<float> tail_of(Block gradient);
-
 class CommonSteps {
  public:
   // What travels behind the numbers of a step (Replica::kTail).

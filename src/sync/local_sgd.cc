@@ -57,7 +57,7 @@ class LocalSgd final : public Strategy {
   void average(Progress& progress) {
     const std::int64_t all = steps_.used() - averaged_;
     const Block change = context_.replica.gradient();
-    const auto tail = tail_of(change);
+    const auto tail = context_.replica.tail().floats();
     const bool stop = context_.stop_requested();
     if (!change.phantom()) {
       context_.node.busy(0, [&] { take_change(static_cast<double>(all)); });

@@ -10,13 +10,15 @@ namespace {
 class PlainReducer final : public Reducer {
  public:
   PlainReducer(const StrategyContext& context, Channel channel)
-      : collective_(context.node, channel, context.meeting) {}
+      : collective_(context.node, channel, context.meeting), alone_(context.node.size() == 1) {}
 
   void sum(Block block) override { collective_.sum(block); }
+  bool is_idle() const override { return alone_; }
   Seconds waited() const override { return collective_.waited(); }
 
  private:
   Collective collective_;
+  const bool alone_;
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ class Reducer {
   // the codec.
   virtual void sum(Block block) = 0;
 
+  // True when there is nothing to sum: this worker is the only one, and no codec changes numbers.
+  virtual bool is_idle() const { return false; }
+
   // There will be no more sums. Every worker calls it, and may wait for the others.
   virtual void leave() {}
 

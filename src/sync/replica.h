@@ -46,6 +46,12 @@ class Replica {
   virtual Block parameters() = 0;
   // As long as parameters() plus kTail. The tail belongs to the method; compute() leaves it alone.
   virtual Block gradient() = 0;
+  // The last kTail of it. Who needs nothing else should ask for no more: a replica may have work to
+  // do before the gradient is what it should be.
+  virtual Block tail() {
+    const Block all = gradient();
+    return all.part(all.size - kTail, kTail);
+  }
   // State that is not trained but belongs to the model (BatchNorm statistics); may be empty.
   virtual Block buffers() = 0;
 

@@ -72,7 +72,11 @@ class Consumer(unittest.TestCase):
         build = self.path("build")
         output(CMAKE, "-S", os.path.join(SOURCE, "examples"), "-B", build, "-G", "Ninja",
                f"-DCMAKE_CXX_COMPILER={CXX}", f"-DCMAKE_PREFIX_PATH={self.prefix}")
-        output(CMAKE, "--build", build, "--target", "00_command_line")
+        examples = ["00_command_line", "01_own_model", "04_write_a_strategy"]
+        output(CMAKE, "--build", build, "--target", *examples)
+        self.assertIn("9000 samples", output(os.path.join(build, "01_own_model")))
+        self.assertRegex(output(os.path.join(build, "04_write_a_strategy"), "strategies"),
+                         r"(?m)^sync +pairs ")
         program = os.path.join(build, "00_command_line")
         strategies = output(program, "strategies")
         self.assertEqual(strategies, output(os.path.join(self.prefix, "bin", "motley"), "strategies"))

@@ -3,6 +3,7 @@ usage: hosts_test.py MOTLEY EXAMPLE TOY_PROGRAM      exit code 77: no right to m
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -84,9 +85,14 @@ class SeveralHosts(unittest.TestCase):
         return self.start(host, MOTLEY, "launch", "--nnodes", str(WORKERS), "--node-rank", str(host),
                           "--master-addr", hosts.name(0), "--master-port", PORT, "-n", "1", *command)
 
+    # By the script of example 05, which every host runs.
     def test_example_01_says_the_same(self):
         alone = subprocess.run([EXAMPLE], **PIPES, env=environment(), timeout=PATIENCE)
-        ends = Ranks.end(*(self.launch(host, EXAMPLE) for host in range(WORKERS)))
+        script = pathlib.Path(__file__).resolve().parents[2] / "examples/05_multi_host.sh"
+        ends = Ranks.end(*(
+            self.start(host, "env", f"MOTLEY={MOTLEY}", f"PORT={PORT}", script, hosts.address(0),
+                       str(WORKERS), str(host), EXAMPLE)
+            for host in range(WORKERS)))
         self.assertEqual(ends, [(f"[rank 0] {alone.stdout}", "", 0)] + [("", "", 0)] * (WORKERS - 1))
 
     def test_mpirun(self):
