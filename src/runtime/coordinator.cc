@@ -17,6 +17,7 @@
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
 #include "runtime/real_node.h"
+#include "runtime/root_cause.h"
 #include "runtime/snapshot_merger.h"
 #include "runtime/token.h"
 #include "sync/loop.h"
@@ -28,7 +29,6 @@ namespace {
 constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
 constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
-constexpr Seconds kRootCauseGrace = 1;  // for the first cause to show behind its consequences
 
 // A worker, or a server behind them.
 struct ProcessState {
@@ -156,6 +156,11 @@ class Coordinator::Impl {
   Endpoint local_door() const {
     const Endpoint door = door_->endpoint();
     return {door.host == kAnyAddress ? "127.0.0.1" : door.host, door.port};
+  }
+
+  // Those who come by themselves may take their time, or never come.
+  bool awaits_guests() const {
+    return gathering_.worker_command.empty() || gathering_.workers_come;
   }
 
   bool started_here(std::size_t rank) const {
@@ -439,6 +444,9 @@ class Coordinator::Impl {
       stopped_ = "target";
     }
     stopping_ = stopped_.has_value();
+    if (stopped_ && !introduced_ && awaits_guests()) {
+      throw RunFailed(fmt::format("stopped by {} before everybody had come", *stopped_));
+    }
     if (stopped_ && introduced_) {
       tell_all(Control::kStop);
     }
@@ -478,13 +486,11 @@ class Coordinator::Impl {
 
   // `consequence`: it may have failed only because another one did.
   void suspect(Rank rank, const std::string& what, bool consequence) {
-    if (cause_ && (cause_->consequence <= consequence)) {
-      return;
-    }
     const int server = rank - job_.cluster.workers;
     const std::string name =
         server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
-    cause_ = {fmt::format("{} ({}) {}", name, whereabouts(rank), what), node_.now(), consequence};
+    cause_.suspect(fmt::format("{} ({}) {}", name, whereabouts(rank), what), node_.now(),
+                   consequence);
   }
 
   std::string whereabouts(Rank rank) const {
@@ -496,8 +502,8 @@ class Coordinator::Impl {
   }
 
   void throw_root_cause() {
-    if (cause_ && (!cause_->consequence || node_.now() > cause_->since + kRootCauseGrace)) {
-      throw RunFailed(cause_->what);
+    if (const auto why = cause_.verdict(node_.now())) {
+      throw RunFailed(*why);
     }
   }
 
@@ -543,12 +549,6 @@ class Coordinator::Impl {
     return outcome;
   }
 
-  struct Cause {
-    std::string what;
-    Seconds since = 0;
-    bool consequence = false;
-  };
-
   const Job& job_;
   RunMonitor& monitor_;
   const Gathering gathering_;
@@ -576,7 +576,7 @@ class Coordinator::Impl {
   std::optional<std::string> asked_;  // a worker would like to stop
   std::optional<std::string> stopped_;
   std::atomic<bool> stopping_ = false;  // the same, for the service
-  std::optional<Cause> cause_;
+  RootCause cause_;
   bool introduced_ = false;  // workers can be reached
   bool leaving_ = false;
   Children children_;  // last: killed before anything they talk to is gone

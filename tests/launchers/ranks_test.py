@@ -71,6 +71,13 @@ class Door(unittest.TestCase):
         self.assertEqual((err, code), ("motley: rank 1: rank 0 is missing: nobody listens at "
                                        "{}:{} after 3 s\n".format(*without_first.door), 1))
 
+    def test_a_signal_ends_the_waiting(self):
+        ranks = self.ranks(2)
+        first = ranks.start(0, PROGRAM)
+        visit(ranks.door, motley="9.9.9", token="of others")  # it is there
+        first.send_signal(signal.SIGINT)
+        self.assert_all_fail(Ranks.end(first), "stopped by SIGINT before everybody had come")
+
     def test_the_second_of_two_with_one_rank_is_refused_and_the_run_goes_on(self):
         ranks = self.ranks(3)
         first = ranks.start(0, PROGRAM)
