@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     last = loss.item<double>();
   }
 
-  if (!session.is_main()) return session.exit_code();
+  if (session.exit_code() || !session.is_main()) return session.exit_code();
   std::printf("last loss %.3f\n", last);
   torch::save(model, "net.pt");
   return 0;

@@ -8,7 +8,8 @@
 // method waits for others.
 // Ownership: session and replica are the caller's and outlive the run; work->samples is valid until
 // finish().
-// Failure: every call may throw RunFailed, with the first cause in the whole run, whoever's it was.
+// Failure: every call may throw RunFailed, with the first cause in the whole run, whoever's it was;
+// what hooks throw comes out as it was; calls out of turn throw std::logic_error.
 // A run that is destroyed before begin() has said that it is over takes the others down, too: call
 // stop() to end early in order.
 #pragma once
@@ -45,7 +46,7 @@ struct RunResult {
   std::int64_t steps = 0;                   // samples / batch
   std::optional<double> loss = {};          // of the last evaluation; known on rank 0
   std::optional<double> accuracy = {};      // likewise
-  std::optional<std::string> stopped = {};  // why it ended early: "target", "SIGINT"; on rank 0
+  std::optional<std::string> stopped = {};  // why it ended early: "target", "SIGINT"
   std::string summary = {};                 // as summary.json (docs/run-directory.md); on rank 0
 };
 
@@ -71,14 +72,14 @@ class Run {
   // It is computed: the replica holds the sum of the samples' gradients, this is that of their
   // losses. Returns where the run stands.
   Progress finish(double loss_sum);
-  // Between the two: runs `body`, as fit() runs `compute`.
+  // Runs `body`, as fit() runs `compute`: for what is the program's own, in the step or beside it.
   void in_step(const std::function<void()>& body);
   // Asks that the run end early, in order: some steps later begin() says so, on every rank.
   void stop();
 
   // The resolved job.
   const Job& job() const;
-  // Once the run is over.
+  // Once the run is over; before, std::logic_error.
   const RunResult& result() const;
 
   class Impl;

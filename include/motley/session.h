@@ -20,8 +20,8 @@
 //
 // Failure. An exception that nobody catches (motley::Refused, motley::RunFailed, or any of the
 // program's own) ends the process in order: the other ranks are told, one line says why, and the
-// exit code is 2 for Refused, else 1. SIGINT and SIGTERM end the run in order, after the step under
-// way; a second one ends the process at once.
+// exit code is 2 for Refused, else 1. SIGINT and SIGTERM, to any rank, end the run in order, some
+// steps later; a second one ends the process at once.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,8 @@ namespace motley {
 
 class Session {
  public:
-  // Throws Refused when flags or environment make no sense. One per process at a time.
+  // Throws Refused when flags or environment make no sense. One per process at a time, otherwise
+  // std::logic_error.
   Session(int& argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
@@ -53,7 +54,8 @@ class Session {
   bool is_main() const { return rank() == 0; }
   bool shares_machine() const;  // with other processes of this run, as far as is known
 
-  // What main() should return: 0, or 130 / 143 when a signal ended the run in order.
+  // What main() should return: 0, or 130 / 143 when SIGINT / SIGTERM came or, to whichever rank it
+  // came, ended the run.
   int exit_code() const;
 
   class Impl;

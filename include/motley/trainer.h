@@ -23,14 +23,18 @@
 //
 // What is trained: the module's parameters with requires_grad, float32 on the CPU; from the first
 // begin() on all ranks have those of rank 0. Float buffers (BatchNorm statistics) travel with the
-// model where a method averages models. Frozen parameters must be the same everywhere.
+// model where a method averages models, and end as rank 0's. A share may be a single sample, as
+// what is left of an epoch, and BatchNorm cannot train on one: docs/api.md. Frozen
+// parameters, the optimizer's kind and its learning rates must be the same everywhere.
 //
 // Ownership: session, module and optimizer are the caller's and outlive the trainer. Their tensors
 // keep their identity, but their storage becomes part of one block (as for DDP's buckets): do not
 // keep raw pointers into it, nor replace parameters afterwards.
 // Thread rule: one thread makes all calls, and all hooks run on it.
 // Failure: Refused for what cannot be trained, RunFailed for a run that fails, from any call; an
-// exception of the program's own takes the run down with its message (motley/session.h).
+// exception of the program's own takes the run down with its message (motley/session.h). A call out
+// of turn (begin() twice, finish() without begin(), either of them in a hook) is a
+// std::logic_error, and ends the run likewise. One trainer of a session trains at a time.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -75,6 +79,10 @@ template <class Get>
 Samples<Get> samples(std::int64_t count, Get get) {
   return {count, std::move(get)};
 }
+template <class Data>
+inline constexpr bool kIsSamples = false;
+template <class Get>
+inline constexpr bool kIsSamples<Samples<Get>> = true;
 
 // What a Trainer does that does not depend on the kind of samples. Not to be used by itself.
 class TrainerCore {
@@ -109,7 +117,7 @@ class TrainerCore {
   Standing standing() const;
   // The places in the data set of the batch that begin() gave. Valid until finish().
   std::span<const SampleIndex> indices() const;
-  // Once the run is over.
+  // Once the run is over; before, std::logic_error.
   const RunResult& result() const;
 
  protected:
@@ -139,8 +147,11 @@ class Trainer : public TrainerCore {
   // This rank's next batch; nullopt: the run is over.
   auto begin() {
     const auto places = begin_step();
-    using Batch = decltype(batch_of(*places));
-    return places ? std::optional<Batch>(batch_of(*places)) : std::nullopt;
+    std::optional<decltype(batch_of(*places))> batch;
+    if (places) {
+      in_step([&] { batch.emplace(batch_of(*places)); });
+    }
+    return batch;
   }
 
   // The gradients are computed. The loss is what the record shows and adsp and ashl decide by;
@@ -172,15 +183,17 @@ class Trainer : public TrainerCore {
   }
 
   static std::int64_t size_of(const Data& data) {
-    if constexpr (requires { data.count; }) {
+    if constexpr (kIsSamples<Data>) {
       return data.count;
+    } else if (const auto size = data.size()) {
+      return static_cast<std::int64_t>(*size);
     } else {
-      return static_cast<std::int64_t>(data.size().value());
+      throw Refused("the data set does not know its size: motley deals out places in it");
     }
   }
 
   auto batch_of(std::span<const SampleIndex> places) {
-    if constexpr (requires { data_.get(places); }) {
+    if constexpr (kIsSamples<Data>) {
       return data_.get(places);
     } else {
       places_.assign(places.begin(), places.end());

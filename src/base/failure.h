@@ -28,4 +28,15 @@ inline std::string reason_of(const std::exception& exception) {
   return whole.substr(0, whole.find('\n'));
 }
 
+// Likewise, whatever was thrown.
+inline std::string reason_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return reason_of(exception);
+  } catch (...) {
+    return "something was thrown that is no std::exception";
+  }
+}
+
 }  // namespace motley

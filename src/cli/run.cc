@@ -17,7 +17,9 @@
 #include "page/page.h"
 #include "runtime/addresses.h"
 #include "runtime/coordinator.h"
+#include "runtime/door.h"
 #include "runtime/simulate.h"
+#include "runtime/token.h"
 #include "session/recorded_run.h"
 #include "session/signals.h"
 
@@ -61,6 +63,7 @@ const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simula
 // Who takes part in a run, and where they meet.
 Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job)};
+  gathering.host = visitor_of_this_process();
   if (!flags.listen) {
     return gathering;
   }
@@ -81,9 +84,7 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
         "address, in numbers, at which workers reach this machine",
         *flags.listen, job.strategy.sync);
   }
-  if (const char* token = std::getenv(kTokenVariable)) {
-    gathering.host.token = token;
-  }
+  gathering.host.token = token_of_environment();
   return gathering;
 }
 
@@ -91,7 +92,7 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
 void invite(const RunFlags& flags, const Job& job, const Coordinator& coordinator) {
   const auto port = coordinator.door().port;
   const std::string host = parse_endpoint(*flags.listen)->host;
-  const bool known = std::getenv(kTokenVariable) != nullptr;
+  const bool known = !token_of_environment().empty();
   fmt::print(stderr, "motley: {} {} to come, from any machine:\n  {}motley worker --join {}\n",
              job.cluster.workers, job.cluster.workers == 1 ? "worker has" : "workers have",
              known ? "" : fmt::format("{}={} ", kTokenVariable, coordinator.token()),

@@ -8,7 +8,7 @@
 #include "motley/run.h"
 #include "motley/session.h"
 #include "runtime/calibration.h"
-#include "runtime/coordinator.h"
+#include "runtime/token.h"
 
 namespace motley {
 namespace {
@@ -49,9 +49,8 @@ void take_part(Session& session) {
 }  // namespace
 
 int worker_command(const WorkerFlags& flags) {
-  const char* token = std::getenv(kTokenVariable);
   try {
-    Session session = Session::join(flags.join, flags.rank, token ? token : "");
+    Session session = Session::join(flags.join, flags.rank, token_of_environment());
     take_part(session);
   } catch (const Refused& refused) {
     return refuse(fmt::format("--join {}", refused.what()));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/failure.h"
 
 namespace motley {
 namespace {
@@ -77,6 +78,8 @@ void FlatModel::gather_gradients() {
     if (!grad.defined()) {
       gradients_[i].zero_();
       grad = gradients_[i];
+    } else if (grad.is_sparse()) {
+      throw Refused("a gradient is sparse: motley exchanges dense ones");
     } else if (grad.data_ptr<float>() != place) {
       gradients_[i].copy_(grad.detach());
       grad = gradients_[i];

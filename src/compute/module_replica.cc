@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 #include <sstream>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,49 @@ void check_optimizer(const torch::optim::Optimizer& optimizer,
   }
 }
 
+// One of the program's own need not tell it.
+std::string learning_rate(const torch::optim::OptimizerParamGroup& group) {
+  try {
+    return fmt::format("{:g}", group.options().get_lr());
+  } catch (const c10::Error&) {
+    return "?";
+  }
+}
+
+// "optimizer torch::optim::Adam with learning rate 0.01", of each group.
+std::string describe(const torch::optim::Optimizer& optimizer) {
+  std::vector<std::string> rates;
+  for (const auto& group : optimizer.param_groups()) {
+    rates.push_back(learning_rate(group));
+  }
+  return fmt::format("optimizer {} with learning rate {}\n",
+                     c10::demangle(typeid(optimizer).name()), fmt::join(rates, ", "));
+}
+
+// Which parts of a module are in train() and which in eval(); puts them back.
+class Modes {
+ public:
+  explicit Modes(torch::nn::Module& module) {
+    training_.emplace_back(&module, module.is_training());
+    for (const auto& part : module.modules(/*include_self=*/false)) {
+      training_.emplace_back(part.get(), part->is_training());
+    }
+  }
+  ~Modes() {
+    // From the outside in: train() is for all that is inside.
+    for (const auto& [part, training] : training_) {
+      if (part->is_training() != training) {
+        part->train(training);
+      }
+    }
+  }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+
+ private:
+  std::vector<std::pair<torch::nn::Module*, bool>> training_;
+};
+
 // So that ranks see whether they have frozen the same numbers.
 std::string fingerprint(const torch::Tensor& tensor) {
   const torch::Tensor whole = tensor.detach().contiguous();
@@ -120,27 +164,37 @@ void ModuleReplica::apply(double scale) {
 }
 
 std::string ModuleReplica::description() const {
-  std::string text;
+  std::string text = describe(optimizer_);
   for (const auto& item : module_.named_parameters()) {
     const torch::Tensor& tensor = item.value();
     text += fmt::format("{} {}", item.key(), fmt::join(tensor.sizes(), "x"));
     text += tensor.requires_grad() ? "\n" : fmt::format(" frozen {}\n", fingerprint(tensor));
   }
+  for (const auto& item : module_.named_buffers()) {
+    if (item.value().scalar_type() == torch::kFloat) {
+      text += fmt::format("{} {}\n", item.key(), fmt::join(item.value().sizes(), "x"));
+    }
+  }
   return text;
+}
+
+void ModuleReplica::put(const Snapshot& numbers) {
+  std::ranges::copy(numbers.parameters, parameters().floats().begin());
+  std::ranges::copy(numbers.buffers, buffers().floats().begin());
 }
 
 void ModuleReplica::with(const Snapshot& snapshot, const std::function<void()>& body) {
   const Snapshot before = snapshot_of(*this);
-  const auto put = [&](const Snapshot& numbers) {
-    std::ranges::copy(numbers.parameters, parameters().floats().begin());
-    std::ranges::copy(numbers.buffers, buffers().floats().begin());
-  };
-  const bool was_training = module_.is_training();
+  const Modes modes(module_);
   const torch::NoGradGuard no_grad;
   put(snapshot);
   module_.eval();
-  body();
-  module_.train(was_training);
+  try {
+    body();
+  } catch (...) {
+    put(before);
+    throw;
+  }
   put(before);
 }
 

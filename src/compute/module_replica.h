@@ -45,6 +45,7 @@ class ModuleReplica final : public Replica {
 
  private:
   void multiply_gradients(double factor);
+  void put(const Snapshot& numbers);
 
   torch::nn::Module& module_;
   torch::optim::Optimizer& optimizer_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <stdexcept>
 #include <utility>
 
 #include "compute/module_replica.h"
@@ -23,6 +24,7 @@ class TrainerCore::Impl {
     if (!run_) {
       start();
     }
+    work_ = {};
     while (auto work = run_->begin()) {
       replica_.clear();
       if (work->count > 0) {
@@ -35,19 +37,32 @@ class TrainerCore::Impl {
   }
 
   void finish(double loss) {
+    if (!run_) {
+      throw std::logic_error("finish() before the first begin()");
+    }
     const auto count = static_cast<double>(work_.count);
     const bool mean = reduction_ == Reduction::kMean;
-    replica_.take_gradients(mean ? count : 1);
+    in_step([&] { replica_.take_gradients(mean ? count : 1); });
     const Progress progress = run_->finish(mean ? loss * count : loss);
     ++standing_.own_steps;
     advance(progress);
     if (on_step_) {
-      on_step_(standing_);
+      in_step([&] { on_step_(standing_); });
     }
   }
 
   void in_step(const std::function<void()>& body) { run_->in_step(body); }
-  void stop() { run_->stop(); }
+
+  void stop() {
+    stop_ = true;
+    if (run_) {
+      run_->stop();
+    }
+  }
+
+  const RunResult& result() const {
+    return run_ ? run_->result() : throw std::logic_error("result() before the run is over");
+  }
 
   Session& session_;
   const std::int64_t samples_;
@@ -62,6 +77,8 @@ class TrainerCore::Impl {
   std::unique_ptr<Run> run_;  // from the first begin() on
 
  private:
+  bool stop_ = false;  // may be asked for before there is a run
+
   void start() {
     RunHooks hooks;
     hooks.parameters = replica_.description();
@@ -77,6 +94,9 @@ class TrainerCore::Impl {
     if (session_.shares_machine() && !std::getenv("OMP_NUM_THREADS")) {
       set_threads(run_->job().cluster.threads);
     }
+    if (stop_) {
+      run_->stop();
+    }
   }
 
   void advance(const Progress& progress) {
@@ -86,7 +106,7 @@ class TrainerCore::Impl {
     while (standing_.epochs < epochs) {
       ++standing_.epochs;
       if (on_epoch_) {
-        on_epoch_(standing_.epochs);
+        in_step([&] { on_epoch_(standing_.epochs); });
       }
     }
   }
@@ -116,7 +136,7 @@ void TrainerCore::stop() { impl_->stop(); }
 
 Standing TrainerCore::standing() const { return impl_->standing_; }
 std::span<const SampleIndex> TrainerCore::indices() const { return impl_->work_.samples; }
-const RunResult& TrainerCore::result() const { return impl_->run_->result(); }
+const RunResult& TrainerCore::result() const { return impl_->result(); }
 
 std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return impl_->begin(); }
 void TrainerCore::finish_step(double loss) { impl_->finish(loss); }

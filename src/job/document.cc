@@ -161,13 +161,13 @@ std::string quote(std::string_view text) {
 }
 
 Result<Document> Document::parse(std::string_view text, const std::string& file_name,
-                                 std::span<const std::string> overrides) {
+                                 std::span<const std::string> overrides, std::string_view flag) {
   Result<Document> document = read({.name = file_name, .has_lines = true}, text);
   if (!document) {
     return document;
   }
   for (const std::string& assignment : overrides) {
-    if (auto status = document->apply(assignment); !status) {
+    if (auto status = document->apply(assignment, flag); !status) {
       return tl::unexpected(status.error());
     }
   }
@@ -198,9 +198,9 @@ Document Document::over(const Document& below) const {
   return both;
 }
 
-Status Document::apply(std::string_view assignment) {
+Status Document::apply(std::string_view assignment, std::string_view flag) {
   auto set = std::make_shared<Source>();
-  set->name = fmt::format("--set {}", assignment);
+  set->name = fmt::format("{} {}", flag, assignment);
   set->overrides = true;
   const auto equals = assignment.find('=');
   const std::string path(trim(assignment.substr(0, equals)));

@@ -37,9 +37,11 @@ std::string quote(std::string_view text);
 class Document {
  public:
   // Fails on text that is not TOML, is larger than kMaxBytes or nests too deep, and on an override
-  // that is not `key=value` in UTF-8. An override replaces the value of the same path.
+  // that is not `key=value` in UTF-8. An override replaces the value of the same path; `flag` is
+  // what a person wrote before it.
   static Result<Document> parse(std::string_view text, const std::string& file_name,
-                                std::span<const std::string> overrides);
+                                std::span<const std::string> overrides,
+                                std::string_view flag = "--set");
 
   // What a program has set in its code, as TOML. Nothing in it has a line to point at.
   static Result<Document> of_program(std::string_view text);
@@ -66,7 +68,7 @@ class Document {
 
  private:
   static Result<Document> read(Source source, std::string_view text);
-  Status apply(std::string_view assignment);
+  Status apply(std::string_view assignment, std::string_view flag);
   void set_value(const std::string& path, const toml::node& value, const Source& source);
   void set_table(const toml::table& table, const std::string& prefix, const Source& source);
 

@@ -323,7 +323,7 @@ Result<Job> parse_program(const Job& options, int workers, std::string_view text
   Job base = options;
   base.cluster.workers = workers;
   const Result<Document> below = Document::of_program(changes_to_toml(base));
-  Result<Document> above = Document::parse(text, file_name, overrides);
+  Result<Document> above = Document::parse(text, file_name, overrides, "--motley-set");
   if (!below || !above) {
     return tl::unexpected(below ? above.error() : below.error());
   }

@@ -23,7 +23,7 @@ enum class Channel : std::uint32_t {
   kLocalSgd = 10,
   kServer = 11,  // workers and parameter servers
   kPlan = 12,    // from the coordinator, to workers that commit to servers
-  kBeginning = 13,  // the model of rank 0, where a program's workers begin
+  kAlike = 13,   // the model of rank 0, with which a program's workers begin and end
   kUser = 1000,  // and up: methods that are not part of motley
 };
 

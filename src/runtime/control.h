@@ -5,13 +5,13 @@
 //                              <-   kStart {job, where everybody listens}
 //     kClock                   ->                                            what time is it?
 //                              <-   kClock {ClockInfo}
-//     kReady                   ->                                            data and model loaded
+//     kReady {ReadyInfo}       ->                                            data and model loaded
 //                              <-   kGo {GoInfo}                             all are; clocks start
 //     kHeartbeat, kProgress    ->                                            all the time
 //                              <-   kHeartbeat                               likewise
 //     kSnapshot                ->                                            a model to evaluate
 //     kAsk {why}               ->                                            please end early
-//                              <-   kStop                                    end early, in order
+//                              <-   kStop {why}                              end early, in order
 //     kDone {result}           ->
 //                              <-   kLeave                                   all are done
 //     kFailed {reason}         ->                                            instead of kDone
@@ -67,13 +67,16 @@ struct StartInfo {
   Seconds heartbeat = 0;            // between two signs of life
   std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
-// These two travel as they lie in memory. Workers find out how far their clocks are from the
+// These travel as they lie in memory. Workers find out how far their clocks are from the
 // coordinator's (runtime/clock_offset.h), so that moments of any two can be compared.
 struct ClockInfo {
   std::int64_t now_ns = 0;  // by the coordinator's clock
 };
 struct GoInfo {
   std::int64_t began_ns = 0;  // the beginning of the run, by the coordinator's clock
+};
+struct ReadyInfo {
+  std::int64_t training_samples = 0;  // in its data set; 0: a server, which has none
 };
 struct ProgressInfo {
   Seconds seconds = 0;

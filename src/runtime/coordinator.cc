@@ -1,6 +1,6 @@
 #include "runtime/coordinator.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -16,6 +16,8 @@
 #include "runtime/children.h"
 #include "runtime/control.h"
 #include "runtime/evaluator.h"
+#include "runtime/first_failure.h"
+#include "runtime/process_state.h"
 #include "runtime/real_node.h"
 #include "runtime/root_cause.h"
 #include "runtime/snapshot_merger.h"
@@ -29,19 +31,6 @@ namespace {
 constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
 constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
-
-// A worker, or a server behind them.
-struct ProcessState {
-  pid_t pid = 0;      // of a process that was started here
-  Seconds heard = 0;  // when it last gave a sign of life
-  std::optional<Endpoint> endpoint;
-  bool failed = false;   // and has said so
-  bool started = false;  // beats from now on
-  bool ready = false;
-  double quota = 0;   // cores' worth of time that it was given
-  Activity activity;  // as it last told
-  std::optional<DoneInfo> done;
-};
 
 }  // namespace
 
@@ -198,7 +187,7 @@ class Coordinator::Impl {
     tell_all(Control::kStart, encode(start));
     introduced_ = true;
     if (stopped_) {
-      tell_all(Control::kStop);  // asked for before anybody could be told
+      tell_to_stop();  // asked for before anybody could be told
     }
   }
 
@@ -299,8 +288,7 @@ class Coordinator::Impl {
         }
         return false;
       case Control::kReady:
-        worker.ready = true;
-        return true;
+        return on_ready(message.from, message.payload.record<ReadyInfo>());
       case Control::kHeartbeat:
         return true;
       case Control::kClock:
@@ -329,6 +317,20 @@ class Coordinator::Impl {
       default:
         return false;
     }
+  }
+
+  // Whose data differ would deal out other samples than the others, or none that are there.
+  bool on_ready(Rank rank, const std::optional<ReadyInfo>& info) {
+    const auto place = static_cast<std::size_t>(rank);
+    const bool fits = info && (!is_worker(place) || info->training_samples == dataset_);
+    if (info && !fits) {
+      suspect(
+          rank,
+          fmt::format("has {} training samples, this run has {}", info->training_samples, dataset_),
+          false);
+    }
+    processes_[place].ready = fits;
+    return info.has_value();
   }
 
   void tell_time(Rank rank) {
@@ -389,10 +391,10 @@ class Coordinator::Impl {
   static bool exited_by_itself(int status) { return WIFEXITED(status); }
 
   void look_at_door() {
+    door_->look();
     if (introduced_) {
       return;
     }
-    door_->look();
     if (const auto quarrel = door_->quarrel()) {
       throw RunFailed(*quarrel);
     }
@@ -403,10 +405,9 @@ class Coordinator::Impl {
       }
     }
     if (!missing.empty() && node_.now() > gathering_.patience) {
-      const bool one = missing.size() == 1;
-      throw RunFailed(fmt::format("{} {} {} missing: not at the door within {:g} s",
-                                  one ? "rank" : "ranks", fmt::join(missing, ", "),
-                                  one ? "is" : "are", gathering_.patience));
+      throw RunFailed(fmt::format("{} missing: not at the door within {:g} s",
+                                  show_ranks(missing) + (missing.size() == 1 ? " is" : " are"),
+                                  gathering_.patience));
     }
   }
 
@@ -448,9 +449,11 @@ class Coordinator::Impl {
       throw RunFailed(fmt::format("stopped by {} before everybody had come", *stopped_));
     }
     if (stopped_ && introduced_) {
-      tell_all(Control::kStop);
+      tell_to_stop();
     }
   }
+
+  void tell_to_stop() { tell_all(Control::kStop, encode(FailedInfo{kAnyRank, *stopped_})); }
 
   // From the start of training on every worker has the quota of its speed; while it loads, none.
   void look_at_speeds() {
@@ -527,25 +530,7 @@ class Coordinator::Impl {
     outcome.model = std::move(model_);
     outcome.service = service_;
     outcome.stopped = stopped_;
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      const DoneInfo& done = *processes_[rank].done;
-      if (!is_worker(rank)) {
-        outcome.servers.push_back({static_cast<Rank>(rank), done.bytes_sent});
-        continue;
-      }
-      WorkerSummary worker = summary_of(static_cast<Rank>(rank), done.result, done.bytes_sent);
-      if (done.paced_steps > 0) {
-        worker.pace_missed =
-            static_cast<double>(done.missed_steps) / static_cast<double>(done.paced_steps);
-      }
-      outcome.workers.push_back(worker);
-      if (rank == 0) {
-        outcome.allocation = summary_of(done.result.allocation);
-      }
-      outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
-      outcome.samples = std::max(outcome.samples, done.cluster_samples);
-    }
-    wait_for_the_last(outcome);
+    add_results(outcome, processes_, job_.cluster.workers);
     return outcome;
   }
 

@@ -33,8 +33,6 @@ struct Gathering {
   Seconds patience = 60;  // for everybody to come
 };
 
-inline constexpr const char* kTokenVariable = "MOTLEY_TOKEN";
-
 class Coordinator {
  public:
   // Opens the door. The references outlive it. Throws RunFailed.

@@ -179,7 +179,11 @@ std::string Door::answer(const std::string& line, const Endpoint& from) {
     told["refused"] = "this is the door of a run of motley: use `motley worker --join`";
   } else {
     Visitor visitor = visitor_from(said, from);
-    if (const auto reason = objection(visitor, text_at(said, "visit"))) {
+    const std::string visit = text_at(said, "visit");
+    if (is_here_already(visitor, visit)) {
+      return "";
+    }
+    if (const auto reason = objection(visitor, visit)) {
       told["refused"] = fmt::format("refused by {}: {}", name_of_host(rules_.host), *reason);
     } else {
       told["rank"] = *visitor.rank;
@@ -188,6 +192,16 @@ std::string Door::answer(const std::string& line, const Endpoint& from) {
     }
   }
   return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// The host may come through its own door; who asks again has not heard the answer.
+bool Door::is_here_already(const Visitor& visitor, const std::string& visit) const {
+  const auto found = visitor.rank ? guests_.find(*visitor.rank) : guests_.end();
+  if (found == guests_.end() || visitor.rank == rules_.host.rank || found->second.visit == visit) {
+    return false;
+  }
+  const Visitor& guest = found->second.visitor;
+  return visitor.pid == guest.pid && visitor.host == guest.host && visitor.token == guest.token;
 }
 
 // Why this visitor cannot come in; otherwise it has its rank.
@@ -204,7 +218,7 @@ std::optional<std::string> Door::objection(Visitor& visitor, const std::string& 
       return rank.error().message;
     }
     visitor.rank = *rank;
-    reason = job_difference(visitor, rules_.host);
+    reason = quarrel_ ? quarrel_ : job_difference(visitor, rules_.host);
     if (!reason) {
       reason = parameter_difference(visitor, rules_.host);
     }
@@ -216,6 +230,7 @@ std::optional<std::string> Door::objection(Visitor& visitor, const std::string& 
   // A stranger of another version is no reason to end a run.
   if (is_ours && !quarrel_) {
     quarrel_ = reason;
+    quarrel_began_ = Clock::now();
   }
   return reason;
 }
@@ -249,6 +264,11 @@ Result<Rank> Door::rank_for(const Visitor& visitor, const std::string& visit) co
                 rules_.first, rules_.first + rules_.ranks - 1);
   }
   return rank;
+}
+
+std::optional<std::string> Door::quarrel() const {
+  const std::chrono::duration<double> since = Clock::now() - quarrel_began_;
+  return since.count() >= rules_.grace ? quarrel_ : std::nullopt;
 }
 
 std::optional<Visitor> Door::guest(Rank rank) const {

@@ -16,12 +16,16 @@
 // The door is open to whoever can reach its port. A stranger without the token is told nothing of
 // the run; noise and silence cost a connection for at most 5 s, and never end a run.
 //
+// It stays open during the run: whoever comes too late is told so. But a process that is in this
+// run already has come for the session's next one: it gets no answer, and asks again.
+//
 // Cost: look() makes one system call for every visitor that waits, and one more.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <list>
 #include <map>
@@ -59,6 +63,7 @@ struct DoorRules {
   std::string fabric_token;
   std::uint16_t fabric_port = 0;
   Seconds patience = 5;  // with a visitor that says nothing
+  Seconds grace = 1;     // for others to come and hear of a quarrel
 };
 
 // The coordinator's side. One thread; nothing in it waits.
@@ -81,8 +86,9 @@ class Door {
   // Visitors that have not said all, or not heard all.
   std::size_t waiting() const { return visits_.size(); }
   // Somebody of this run was refused because it does not agree (version, job, parameters): the run
-  // cannot be. The first reason. A duplicate rank, a wrong token or noise are no quarrel.
-  std::optional<std::string> quarrel() const { return quarrel_; }
+  // cannot be. The first reason, once the grace is over; whoever comes meanwhile is told. A
+  // duplicate rank, a wrong token or noise are no quarrel.
+  std::optional<std::string> quarrel() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -102,7 +108,8 @@ class Door {
   void let_in();
   bool is_over(Visit& visit);  // hears and answers; true when the connection can be closed
   bool hear(Visit& visit);     // false when it is gone or says too much
-  std::string answer(const std::string& line, const Endpoint& from);
+  std::string answer(const std::string& line, const Endpoint& from);  // "": none
+  bool is_here_already(const Visitor& visitor, const std::string& visit) const;
   std::optional<std::string> objection(Visitor& visitor, const std::string& visit);
   Result<Rank> rank_for(const Visitor& visitor, const std::string& visit) const;
 
@@ -113,13 +120,21 @@ class Door {
   std::size_t held_ = 0;  // bytes heard, of all visits
   std::map<Rank, Guest> guests_;
   std::optional<std::string> quarrel_;
+  Clock::time_point quarrel_began_;
 };
+
+// Who this process is, as it says there; rank, token and what it trains are left to the caller.
+Visitor visitor_of_this_process();
 
 // The others' side. Waits, for `deadline` seconds at most; asks again while nobody listens (rank 0
 // may come later) or the connection is lost. Names of hosts are resolved. An error is a whole
 // sentence: "rank 0 is missing: nobody listens at 10.0.0.1:29500 after 60 s", "refused by rank 0
 // (pid 70 on a): rank 2 (pid 77 on b) has motley 0.2.0, rank 0 (pid 70 on a) has 0.1.0".
-Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline);
+// `interrupted` is asked ten times a second: what it says ends the waiting, as "stopped by SIGTERM
+// before everybody had come".
+using Interruption = std::function<std::optional<std::string>()>;
+Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline,
+                        const Interruption& interrupted = {});
 
 // The longest line of the exchange.
 inline constexpr std::size_t kLongestLine = 4 << 20;

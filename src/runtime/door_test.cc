@@ -27,7 +27,8 @@ Visitor guest(std::optional<Rank> rank, std::int64_t pid = 77) {
 }
 
 DoorRules rules(int ranks) {
-  return {.host = host(), .ranks = ranks, .fabric_token = "secret", .fabric_port = 4711};
+  return {
+      .host = host(), .ranks = ranks, .fabric_token = "secret", .fabric_port = 4711, .grace = 0};
 }
 
 std::unique_ptr<Door> open_door(const DoorRules& rules) {
@@ -201,6 +202,45 @@ TEST(Door, AnotherJobOrModelIsAQuarrel) {
     EXPECT_EQ(door->quarrel(), reason);
     EXPECT_FALSE(door->guest(2));
   }
+}
+
+TEST(Door, AQuarrelIsToldToWhoeverComesMeanwhile) {
+  DoorRules patient = rules(3);
+  patient.grace = kLong;
+  patient.host.job = "[train]\nbatch = 256\n";
+  const auto door = open_door(patient);
+  Visitor visitor = guest(2);
+  visitor.job = "[train]\nbatch = 128\n";
+  const std::string quarrel = refusal(*door, visitor);
+  EXPECT_EQ(refusal(*door, guest(1, 78)), quarrel);
+  EXPECT_EQ(door->quarrel(), std::nullopt);  // others may still come
+}
+
+// The session's next run has a door of its own.
+TEST(Door, WhoIsInTheRunAsksUntilTheNextOne) {
+  auto door = open_door(rules(2));
+  EXPECT_TRUE(come(*door, guest(1)));
+  auto answer = begin_knock(door->endpoint(), guest(1));
+  const auto end = std::chrono::steady_clock::now() + 200ms;
+  EXPECT_TRUE(look_until(*door, [&] { return std::chrono::steady_clock::now() > end; }));
+  EXPECT_FALSE(is_ready(answer));
+  const std::uint16_t port = door->endpoint().port;
+  door.reset();
+  door = std::move(Door::open("127.0.0.1", port, rules(2)).value());
+  EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+  EXPECT_TRUE(answer.get());
+}
+
+TEST(Knock, CanBeInterrupted) {
+  std::atomic<bool> interrupted = false;
+  const auto door = open_door(rules(2));  // where nobody looks
+  auto answer = std::async(std::launch::async, [&] {
+    return knock(door->endpoint(), guest(1), kLong,
+                 [&] { return interrupted ? std::optional<std::string>("enough") : std::nullopt; });
+  });
+  EXPECT_FALSE(is_ready(answer));
+  interrupted = true;
+  EXPECT_EQ(answer.get().error().message, "enough");
 }
 
 TEST(Door, SilenceAndHalfALineStopNobody) {

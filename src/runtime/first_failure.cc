@@ -83,11 +83,15 @@ std::optional<ErrorNote> parse_error_note(std::string_view text) {
 }
 
 std::optional<std::size_t> first_failure(const std::vector<EndedProcess>& ended) {
+  if (std::ranges::all_of(ended, [](const auto& one) { return one.status == 0; })) {
+    return std::nullopt;
+  }
   std::optional<std::size_t> first;
   for (std::size_t place = 0; place < ended.size(); ++place) {
     const bool is_nearer =
         !first || distance_from_cause(ended[place]) < distance_from_cause(ended[*first]);
-    if (ended[place].status != 0 && is_nearer) {
+    const bool is_cause = ended[place].note && ended[place].note->is_cause;
+    if ((ended[place].status != 0 || is_cause) && is_nearer) {
       first = place;
     }
   }

@@ -36,7 +36,8 @@ struct EndedProcess {
 
 // The place in `ended`, which is in the order in which they ended, of the one that failed first:
 // one that is a cause before all; then who ended by itself without a note; then a consequence; then
-// who was stopped. Among equals the first to end. nullopt when none failed.
+// who was stopped. Among equals the first to end. A cause may have exit code 0, as a program that
+// leaves its loop too early. nullopt when none failed.
 std::optional<std::size_t> first_failure(const std::vector<EndedProcess>& ended);
 
 // "exit code 1", "signal 9 (Killed)"

@@ -53,14 +53,20 @@ RC_GTEST_PROP(FirstFailure, WhoEndedWellIsNotBlamed, ()) {
   auto ended = any_processes(kinds);
   const auto before = first_failure(ended);
   const std::size_t place = *rc::gen::inRange<std::size_t>(0, ended.size() + 1);
-  EndedProcess fine = process(1000, Kind::kFine);
-  fine.note = ErrorNote{true, "recovered"};
-  ended.insert(ended.begin() + static_cast<std::ptrdiff_t>(place), fine);
+  ended.insert(ended.begin() + static_cast<std::ptrdiff_t>(place), process(1000, Kind::kFine));
   const auto after = first_failure(ended);
   RC_ASSERT(after.has_value() == before.has_value());
   if (after) {
     RC_ASSERT(*after == *before + (*before >= place ? 1 : 0));
   }
+}
+
+// A program that leaves its loop and ends well takes the others down all the same.
+TEST(FirstFailure, ACauseMayHaveEndedWell) {
+  EndedProcess left = process(1, Kind::kFine);
+  left.note = ErrorNote{true, "left"};
+  EXPECT_EQ(first_failure({process(0, Kind::kConsequence), left}), 1);
+  EXPECT_EQ(first_failure({process(0, Kind::kFine), left}), std::nullopt);
 }
 
 TEST(FirstFailure, Notes) {

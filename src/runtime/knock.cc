@@ -1,5 +1,6 @@
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "motley/version.h"
 #include "runtime/addresses.h"
 #include "runtime/door.h"
 
@@ -22,34 +24,68 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause(20);  // before it is tried again; twice as long each time
 constexpr milliseconds kLongestPause(500);
+constexpr std::chrono::duration<int, std::milli> kGlance(100);  // between two looks at signals
 constexpr Seconds kLongestWait = 1e8;  // years; more does not fit into a clock
 // For one address to answer; others of the same name are worth a try then.
 constexpr auto kConnectPatience = std::chrono::seconds(5);
 
-// Waits until the socket can be read or written; false at the deadline.
-bool wait_for(int socket, short events, Clock::time_point deadline) {
-  while (true) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    const auto most = std::clamp(left, milliseconds(0), milliseconds(60'000));
-    pollfd ready{socket, events, 0};
-    if (poll(&ready, 1, static_cast<int>(most.count())) > 0) {
-      return true;
-    }
-    if (Clock::now() >= deadline) {
-      return false;
-    }
+// How long a visitor waits: until a deadline, or until it is interrupted.
+class Patience {
+ public:
+  Patience(Seconds seconds, const Interruption& interrupted)
+      : deadline_(Clock::now() + as_duration(std::min(seconds, kLongestWait))),
+        interrupted_(interrupted) {}
+
+  // The same, for one of several things that may wait.
+  Patience at_most(Clock::duration time) const {
+    Patience shorter = *this;
+    shorter.deadline_ = std::min(deadline_, Clock::now() + time);
+    return shorter;
   }
-}
+
+  bool is_over() const { return Clock::now() >= deadline_ || why_interrupted(); }
+  std::optional<std::string> why_interrupted() const {
+    return interrupted_ ? interrupted_() : std::nullopt;
+  }
+
+  // Waits until the socket can be read or written; false when patience is over.
+  bool wait_for(int socket, short events) const {
+    do {
+      pollfd ready{socket, events, 0};
+      if (poll(&ready, 1, kGlance.count()) > 0) {
+        return true;
+      }
+    } while (!is_over());
+    return false;
+  }
+
+  // False when patience is over then.
+  bool sleep(milliseconds time) const {
+    const Patience pause = at_most(time);
+    while (!pause.is_over()) {
+      std::this_thread::sleep_until(std::min(pause.deadline_, Clock::now() + kGlance));
+    }
+    return !is_over();
+  }
+
+ private:
+  static Clock::duration as_duration(Seconds seconds) {
+    return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  }
+
+  Clock::time_point deadline_;
+  const Interruption& interrupted_;
+};
 
 // One that is connected, or the error of the system.
-tl::expected<Descriptor, int> connect_to(const Address& address, Clock::time_point deadline) {
+tl::expected<Descriptor, int> connect_to(const Address& address, const Patience& patience) {
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) {
     return tl::unexpected(errno);
   }
   int error = connect(socket.get(), address.get(), address.size) == 0 ? 0 : errno;
   if (error == EINPROGRESS || error == EINTR) {
-    if (!wait_for(socket.get(), POLLOUT, std::min(deadline, Clock::now() + kConnectPatience))) {
+    if (!patience.at_most(kConnectPatience).wait_for(socket.get(), POLLOUT)) {
       return tl::unexpected(ETIMEDOUT);
     }
     socklen_t size = sizeof error;
@@ -66,22 +102,22 @@ tl::expected<Descriptor, int> connect_to(const Address& address, Clock::time_poi
   return socket;
 }
 
-// False when the other side is gone, or takes nothing until the deadline.
-bool say(int socket, const std::string& line, Clock::time_point deadline) {
+// False when the other side is gone, or takes nothing until patience is over.
+bool say(int socket, const std::string& line, const Patience& patience) {
   std::size_t said = 0;
   while (said < line.size()) {
     const ssize_t size = send(socket, line.data() + said, line.size() - said, MSG_NOSIGNAL);
     if (size >= 0) {
       said += static_cast<std::size_t>(size);
-    } else if (!would_block() || !wait_for(socket, POLLOUT, deadline)) {
+    } else if (!would_block() || !patience.wait_for(socket, POLLOUT)) {
       return false;
     }
   }
   return true;
 }
 
-// A line; nullopt when the other side is gone before its end, or silent until the deadline.
-std::optional<std::string> hear(int socket, Clock::time_point deadline) {
+// A line; nullopt when the other side is gone before its end, or silent until patience is over.
+std::optional<std::string> hear(int socket, const Patience& patience) {
   std::string heard;
   std::array<char, 4096> piece;
   while (heard.size() <= kLongestLine) {
@@ -91,7 +127,7 @@ std::optional<std::string> hear(int socket, Clock::time_point deadline) {
       if (const auto end = heard.find('\n'); end != std::string::npos) {
         return heard.substr(0, end);
       }
-    } else if (size == 0 || !would_block() || !wait_for(socket, POLLIN, deadline)) {
+    } else if (size == 0 || !would_block() || !patience.wait_for(socket, POLLIN)) {
       return std::nullopt;
     }
   }
@@ -148,21 +184,21 @@ struct Attempt {
   std::string trouble;
 };
 
-Attempt attempt(const Endpoint& door, const std::string& line, Clock::time_point deadline) {
+Attempt attempt(const Endpoint& door, const std::string& line, const Patience& patience) {
   const auto addresses = resolve(door.host, door.port);
   if (!addresses) {
     return {{}, fmt::format("{} cannot be found ({})", door.host, addresses.error().message)};
   }
   Attempt result;
   for (const Address& address : *addresses) {
-    const auto socket = connect_to(address, deadline);
+    const auto socket = connect_to(address, patience);
     if (!socket) {
       result.trouble = absence(door, socket.error());
       continue;
     }
     std::optional<std::string> heard;
-    if (say(socket->get(), line, deadline)) {
-      heard = hear(socket->get(), deadline);
+    if (say(socket->get(), line, patience)) {
+      heard = hear(socket->get(), patience);
     }
     if (heard) {
       return {understand(*heard, socket->get()), {}};
@@ -174,25 +210,35 @@ Attempt attempt(const Endpoint& door, const std::string& line, Clock::time_point
 
 }  // namespace
 
-Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline) {
+Visitor visitor_of_this_process() {
+  Visitor visitor;
+  visitor.version = kVersion;
+  visitor.pid = getpid();
+  std::array<char, 256> name{};
+  visitor.host = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
+  return visitor;
+}
+
+Result<Admission> knock(const Endpoint& door, const Visitor& me, Seconds deadline,
+                        const Interruption& interrupted) {
   const std::string line = line_of(me);
   if (line.size() > kLongestLine) {
     return fail("{} has too much to say at the door: {} bytes of at most {}", name_of_guest(me),
                 line.size(), kLongestLine);
   }
-  const auto end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                         std::chrono::duration<double>(std::min(deadline, kLongestWait)));
+  const Patience patience(deadline, interrupted);
   for (auto pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
-    Attempt tried = attempt(door, line, end);
+    Attempt tried = attempt(door, line, patience);
     if (tried.answer) {
       return std::move(*tried.answer);
     }
-    if (Clock::now() + pause >= end) {
+    if (!patience.sleep(pause)) {
+      if (const auto why = patience.why_interrupted()) {
+        return fail("{}", *why);
+      }
       return fail("{} is missing: {} after {:g} s", me.rank ? "rank 0" : "the coordinator",
                   tried.trouble, deadline);
     }
-    std::this_thread::sleep_for(pause);
   }
 }
 

@@ -99,7 +99,7 @@ class Launcher {
     if (options_.port == 0) {
       held_ = std::make_unique<HeldPort>();
     }
-    if (options_.nodes == 1 && std::getenv(kTokenVariable) == nullptr) {
+    if (options_.nodes == 1 && token_of_environment().empty()) {
       token_ = random_token();
     }
   }

@@ -3,6 +3,7 @@
 #include <openssl/rand.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "base/check.h"
 
@@ -12,6 +13,11 @@ std::string random_token() {
   std::array<unsigned char, 16> bytes{};
   MOTLEY_CHECK(RAND_bytes(bytes.data(), bytes.size()) == 1, "no random numbers");
   return fmt::format("{:02x}", fmt::join(bytes, ""));
+}
+
+std::string token_of_environment() {
+  const char* token = std::getenv(kTokenVariable);
+  return token ? token : "";
 }
 
 }  // namespace motley

@@ -1,7 +1,5 @@
 #include "runtime/worker.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,11 +7,10 @@
 #include <thread>
 #include <utility>
 
-#include "motley/version.h"
 #include "runtime/addresses.h"
 #include "runtime/clock_offset.h"
 #include "runtime/run.h"
-#include "sync/beginning.h"
+#include "sync/alike.h"
 
 namespace motley {
 namespace {
@@ -107,10 +104,11 @@ Status Worker::start(const Job& job, Replica& replica, std::int64_t training_sam
   meet(job);
   node_.set_paced(!job.cluster.has_quotas());
   replica_ = &replica;
-  if (beginning == Beginning::kOfRankZero) {
-    begin_alike(node_, replica);
+  beginning_ = beginning;
+  if (beginning_ == Beginning::kOfRankZero) {
+    become_alike(node_, replica);
   }
-  if (Status status = await_go(); !status) {
+  if (Status status = await_go(training_samples); !status) {
     return status;
   }
   const Part part{
@@ -136,6 +134,9 @@ void Worker::leave() {
   node_.run([](Node&) {});  // what the method spawned has its own end
   training_now_ = false;
   tell_progress();
+  if (beginning_ == Beginning::kOfRankZero) {
+    become_alike(node_, *replica_);
+  }
 
   DoneInfo done;
   done.result = training_->result();
@@ -152,7 +153,7 @@ void Worker::leave() {
 
 Status Worker::hold(const Job& job) {
   meet(job);
-  if (Status status = await_go(); !status) {
+  if (Status status = await_go(0); !status) {
     return status;
   }
   node_.run([&](Node& node) { motley::hold(node, job); });
@@ -174,10 +175,8 @@ std::string Worker::fail(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Interrupted& interrupted) {
     failure = {interrupted.peer(), interrupted.what()};
-  } catch (const std::exception& exception) {
-    failure.reason = reason_of(exception);
   } catch (...) {
-    failure.reason = "something was thrown that is no std::exception";
+    failure.reason = reason_of(error);
   }
   return fail(failure);
 }
@@ -204,6 +203,11 @@ void Worker::ask_to_stop(const std::string& why) {
   tell(Control::kAsk, encode(FailedInfo{kAnyRank, why}));
 }
 
+std::optional<std::string> Worker::stopped() const {
+  std::lock_guard lock(telling_);
+  return stopped_;
+}
+
 // The coordinator's clock, in this one's time.
 Status Worker::find_clock() {
   std::vector<ClockProbe> probes;
@@ -220,11 +224,11 @@ Status Worker::find_clock() {
   return {};
 }
 
-Status Worker::await_go() {
+Status Worker::await_go(std::int64_t training_samples) {
   if (Status status = find_clock(); !status) {
     return status;
   }
-  tell(Control::kReady);
+  tell(Control::kReady, Payload::of_record(ReadyInfo{training_samples}));
   const auto go = await(Control::kGo).payload.record<GoInfo>();
   if (!go) {
     return motley::fail("the coordinator's go message is damaged");
@@ -288,6 +292,11 @@ void Worker::on_message(Message message) {
     heard_ns_ = clock_ns();
   }
   if (control && kind_of(message) == Control::kStop) {
+    const auto info = decode<FailedInfo>(message.payload);
+    {
+      std::lock_guard lock(telling_);
+      stopped_ = info ? info->reason : "the coordinator";
+    }
     stop_requested_ = true;
   } else if (control && kind_of(message) == Control::kAbort) {
     const auto info = decode<FailedInfo>(message.payload);
@@ -321,15 +330,6 @@ Message Worker::await(Control kind) {
     throw std::runtime_error("the coordinator spoke out of turn");
   }
   return message;
-}
-
-Visitor visitor_of_this_process() {
-  Visitor visitor;
-  visitor.version = kVersion;
-  visitor.pid = getpid();
-  std::array<char, 256> name{};
-  visitor.host = gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
-  return visitor;
 }
 
 }  // namespace motley

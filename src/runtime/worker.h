@@ -33,7 +33,8 @@
 
 namespace motley {
 
-// Whether the workers' models are the same already, because a seed decides them, or become so.
+// Whether the workers' models are the same already, because a seed decides them, or become so;
+// those become so once more in the end, when each has its own statistics.
 enum class Beginning { kAlike, kOfRankZero };
 
 class Worker final : private FabricSink, private Observer {
@@ -68,13 +69,15 @@ class Worker final : private FabricSink, private Observer {
   // After each finish(): where the run stands, and this worker.
   const Progress& progress() const { return last_; }
   const WorkerResult& so_far() const { return so_far_; }
+  // Why the run ends early, if it does: "target", "SIGINT".
+  std::optional<std::string> stopped() const;
 
  private:
   class Heartbeat;
 
   void meet(const Job& job);
   Status find_clock();
-  Status await_go();
+  Status await_go(std::int64_t training_samples);
   void tell(Control kind, Payload payload = {});
   void tell_progress();
   void beat();
@@ -104,15 +107,14 @@ class Worker final : private FabricSink, private Observer {
   Progress last_;
   WorkerResult so_far_;
   Replica* replica_ = nullptr;
+  Beginning beginning_ = Beginning::kAlike;
   Journal journal_;
-  std::mutex telling_;                // training thread, heartbeat and sockets
-  ProgressInfo progress_;             // guarded by it: what was last known
-  std::optional<std::string> abort_;  // likewise: why the run fails
+  mutable std::mutex telling_;          // training thread, heartbeat and sockets
+  ProgressInfo progress_;               // guarded by it: what was last known
+  std::optional<std::string> abort_;    // likewise: why the run fails
+  std::optional<std::string> stopped_;  // likewise: why it ends early
   std::unique_ptr<Training> training_;
   std::unique_ptr<Heartbeat> heartbeat_;  // last: it uses all of the above
 };
-
-// Who this process is, as it says at a door.
-Visitor visitor_of_this_process();
 
 }  // namespace motley

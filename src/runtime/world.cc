@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/coordinator.h"
+#include "runtime/token.h"
 
 namespace motley {
 namespace {
@@ -227,8 +227,8 @@ Result<World> world_from(const Environment& get) {
   if (world.master.host.empty()) {
     world.master.host = "127.0.0.1";
   }
-  if (variables.has(kTokenVariable)) {
-    world.token = variables.text(kTokenVariable);
+  if (const std::string token = variables.text(kTokenVariable); !token.empty()) {
+    world.token = token;
   }
   return world;
 }

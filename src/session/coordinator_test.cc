@@ -15,6 +15,7 @@
 #include "motley/run.h"
 #include "motley/session.h"
 #include "runtime/simulate.h"
+#include "runtime/token.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/recording_monitor.h"

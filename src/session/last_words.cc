@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "base/failure.h"
 #include "record/whole_file.h"
@@ -20,6 +21,7 @@ namespace {
 std::string g_name = "motley";
 std::terminate_handler g_before = nullptr;
 std::function<void(const std::string&)> g_tell;
+std::thread::id g_teller;
 
 void write_error_file(bool cause, const std::string& why) {
   if (const char* path = std::getenv(kErrorFileVariable)) {
@@ -32,8 +34,14 @@ void write_error_file(bool cause, const std::string& why) {
 [[noreturn]] void end(int code, bool cause, const std::string& why) {
   write_error_file(cause, why);
   std::fflush(nullptr);
-  fmt::print(stderr, "{}: {}\n", g_name, why);
+  complain(why);
   std::_Exit(code);
+}
+
+void tell_others(const std::string& why) {
+  if (g_tell && g_teller == std::this_thread::get_id()) {
+    g_tell(why);
+  }
 }
 
 [[noreturn]] void on_terminate() {
@@ -45,20 +53,13 @@ void write_error_file(bool cause, const std::string& why) {
   try {
     std::rethrow_exception(error);
   } catch (const Refused& refused) {
+    tell_others(refused.what());
     end(2, true, refused.what());
   } catch (const RunFailed& failed) {
     end(1, false, failed.what());
-  } catch (const std::exception& own) {
-    const std::string line = for_people(reason_of(own), 2000);
-    if (g_tell) {
-      g_tell(line);
-    }
-    end(1, true, line);
   } catch (...) {
-    const std::string why = "something was thrown that is no std::exception";
-    if (g_tell) {
-      g_tell(why);
-    }
+    const std::string why = for_people(reason_of(error), 2000);
+    tell_others(why);
     end(1, true, why);
   }
 }
@@ -74,7 +75,20 @@ void set_last_words_rank(Rank rank, int size) {
   g_name = size > 1 ? fmt::format("motley: rank {}", rank) : "motley";
 }
 
-LastWords::LastWords(std::function<void(const std::string&)> tell) { g_tell = std::move(tell); }
+void note_cause(const std::string& why) { write_error_file(true, why); }
+
+void forget_cause() {
+  if (const char* path = std::getenv(kErrorFileVariable)) {
+    std::remove(path);
+  }
+}
+
+void complain(const std::string& why) { fmt::print(stderr, "{}: {}\n", g_name, why); }
+
+LastWords::LastWords(std::function<void(const std::string&)> tell) {
+  g_tell = std::move(tell);
+  g_teller = std::this_thread::get_id();
+}
 LastWords::~LastWords() { g_tell = nullptr; }
 
 }  // namespace motley

@@ -15,7 +15,15 @@ void speak_last_words();
 // For that line.
 void set_last_words_rank(Rank rank, int size);
 
-// While this lives, `tell` is called first with an exception that is the program's own.
+// What happened in this process is why the run fails, even if the program catches it and goes on:
+// `motley launch` should know.
+void note_cause(const std::string& why);
+void forget_cause();  // a new run begins
+// Such a line, for what is no exception.
+void complain(const std::string& why);
+
+// While this lives, `tell` is called first with an exception that is the program's own and leaves
+// this thread. Of other threads' exceptions the others learn that this process is gone.
 class LastWords {
  public:
   explicit LastWords(std::function<void(const std::string& why)> tell);

@@ -5,6 +5,7 @@
 #include <exception>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -44,6 +45,35 @@ Job resolve(const Session::Impl& session, const Options& options) {
       parse_program(job_of(options), session.world.size, text, session.job_path, session.overrides);
   return job ? std::move(*job) : throw Refused(job.error().message);
 }
+
+// One run of a session at a time.
+class Turn {
+ public:
+  explicit Turn(Session::Impl& session) : session_(session) {
+    if (session_.has_run) {
+      throw std::logic_error("two runs at a time: the one before has not come to its end");
+    }
+    session_.has_run = true;
+  }
+  ~Turn() { session_.has_run = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Session::Impl& session_;
+};
+
+// True while this lives.
+class Raised {
+ public:
+  explicit Raised(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Raised() { flag_ = false; }
+  Raised(const Raised&) = delete;
+  Raised& operator=(const Raised&) = delete;
+
+ private:
+  bool& flag_;
+};
 
 // The servers of a method that has some live beside the workers, in turn: server s with rank
 // s % size, each on a thread of its own.
@@ -96,7 +126,11 @@ class Run::Impl {
   // A program's run.
   Impl(Session::Impl& session, const Options& options, Replica& replica, std::int64_t samples,
        RunHooks hooks)
-      : job_(resolve(session, options)) {
+      : session_(session), turn_(std::in_place, session), job_(resolve(session, options)) {
+    if (samples <= 0) {
+      throw Refused("the data set is empty: there is nothing to train on");
+    }
+    forget_cause();
     const World& world = session.world;
     Visitor me = visitor_of_this_process();
     me.rank = world.rank;
@@ -122,23 +156,21 @@ class Run::Impl {
                   : tl::unexpected(text.error()));
     });
     last_words_.emplace([this](const std::string& why) {
-      if (!failed_) {
-        give_up({kAnyRank, why});
+      if (under_way()) {
+        clean_up(worker_->fail({kAnyRank, why}));
       }
     });
   }
 
   // With the job that was given.
   Impl(Session::Impl& session, const Job& job, Replica& replica, std::int64_t samples)
-      : job_(job), worker_(session.worker.get()) {
+      : session_(session), turn_(std::in_place, session), job_(job), worker_(session.worker.get()) {
     guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kAlike)); });
   }
 
   ~Impl() {
-    if (!over_ && !failed_) {
-      give_up({kAnyRank, std::uncaught_exceptions() > 0
-                             ? "an exception left the training loop"
-                             : "the program left the training loop before its end"});
+    if (under_way()) {
+      leave_early();
     }
   }
 
@@ -146,12 +178,14 @@ class Run::Impl {
     if (over_) {
       return std::nullopt;
     }
+    expect_turn(!has_work_, "begin() before the finish() of the step before");
     obey_signals();
     return guarded([&] {
       if (host_) {
         host_->judge_waiting();
       }
       const auto work = worker_->begin();
+      has_work_ = work.has_value();
       if (!work) {
         end();
       }
@@ -160,7 +194,9 @@ class Run::Impl {
   }
 
   Progress finish(double loss_sum) {
+    expect_turn(has_work_, "finish() without a begin() that gave work");
     guarded([&] { worker_->finish(loss_sum); });
+    has_work_ = false;
     return worker_->progress();
   }
 
@@ -176,24 +212,38 @@ class Run::Impl {
     try {
       body();
     } catch (...) {
-      failed_ = true;
-      worker_->fail(std::current_exception());
-      clean_up();
+      fail_here(std::current_exception());
       throw;
     }
   }
 
   void stop(const std::string& why) {
-    if (!asked_) {
+    if (under_way() && !asked_) {
       asked_ = true;
       worker_->ask_to_stop(why);
     }
   }
 
   const Job& job() const { return job_; }
-  const RunResult& result() const { return result_; }
+  const RunResult& result() const {
+    return over_ ? result_ : throw std::logic_error("result() before the run is over");
+  }
 
  private:
+  bool under_way() const { return !over_ && !why_failed_; }
+
+  // A call out of turn is the program's mistake, and ends the run as its exceptions do.
+  void expect_turn(bool is_its_turn, const char* otherwise) {
+    if (why_failed_) {
+      throw RunFailed(*why_failed_);
+    }
+    in_step([&] {
+      if (in_call_ || !is_its_turn) {
+        throw std::logic_error(in_call_ ? "begin() or finish() inside a hook" : otherwise);
+      }
+    });
+  }
+
   void open_door(Session::Impl& session, const Visitor& me, std::int64_t samples,
                  EvaluateFunction evaluate) {
     Gathering gathering;
@@ -209,7 +259,11 @@ class Run::Impl {
 
   static Result<Admission> knock_as(Rank rank, const Endpoint& door, Visitor me, Seconds patience) {
     me.rank = rank;
-    return knock(door, me, patience);
+    return knock(door, me, patience, [] {
+      const auto signal = first_signal();
+      return signal ? std::optional("stopped by " + *signal + " before everybody had come")
+                    : std::nullopt;
+    });
   }
 
   static void expect(const Status& status) {
@@ -218,32 +272,55 @@ class Run::Impl {
     }
   }
 
-  // Whatever `body` throws takes the run down; the first cause of all is what is thrown here.
+  // Whatever `body` throws takes the run down. What the program's hooks throw comes out as it was;
+  // when others have failed, the first cause of all does.
   template <class Body>
   auto guarded(const Body& body) -> decltype(body()) {
     try {
+      const Raised raised(in_call_);
       return body();
+    } catch (const Interrupted&) {
+      fail_with_others(std::current_exception());
+    } catch (const RunFailed&) {
+      fail_with_others(std::current_exception());
     } catch (...) {
-      failed_ = true;
-      const std::string why = worker_->fail(std::current_exception());
-      clean_up();
-      throw RunFailed(why);
+      fail_here(std::current_exception());
+      throw;
     }
   }
 
-  void give_up(const FailedInfo& failure) {
-    failed_ = true;
-    worker_->fail(failure);
-    clean_up();
+  [[noreturn]] void fail_with_others(const std::exception_ptr& error) {
+    clean_up(worker_->fail(error));
+    throw RunFailed(*why_failed_);
   }
 
-  void clean_up() {
+  void fail_here(const std::exception_ptr& error) {
+    if (under_way()) {
+      note_cause(reason_of(error));
+      clean_up(worker_->fail(error));
+    }
+  }
+
+  void leave_early() {
+    const bool thrown = std::uncaught_exceptions() > 0;
+    const std::string why = thrown ? "an exception left the training loop"
+                                   : "the program left the training loop before its end";
+    note_cause(why);
+    if (!thrown) {
+      complain(why);
+    }
+    clean_up(worker_->fail({kAnyRank, why}));
+  }
+
+  void clean_up(const std::string& why) {
+    why_failed_ = why;
     if (host_) {
       host_->give_up();
     }
     if (servers_) {
       servers_->join();
     }
+    turn_.reset();
   }
 
   // Rank 0's coordinator sees its signals itself.
@@ -260,11 +337,15 @@ class Run::Impl {
     }
     result_.seconds = worker_->so_far().times.seconds;
     result_.samples = worker_->progress().samples;
+    result_.stopped = worker_->stopped();
     if (host_) {
       take(host_->finish());
+      host_.reset();  // the next run has a door of its own
     }
     result_.steps = result_.samples / job_.train.batch;
     over_ = true;
+    turn_.reset();
+    session_.stopped = result_.stopped;
     last_words_.reset();
   }
 
@@ -279,14 +360,18 @@ class Run::Impl {
     result_.summary = to_json(summary).dump(2);
   }
 
+  Session::Impl& session_;
+  std::optional<Turn> turn_;  // until it is over
   const Job job_;
   std::unique_ptr<Host> host_;        // on rank 0
   std::unique_ptr<Servers> servers_;  // of a program
   std::unique_ptr<Worker> owned_;
   Worker* worker_ = nullptr;
-  bool asked_ = false;  // to stop
+  bool asked_ = false;     // to stop
+  bool has_work_ = false;  // between begin() and finish()
+  bool in_call_ = false;   // hooks are called from inside
   bool over_ = false;
-  bool failed_ = false;
+  std::optional<std::string> why_failed_;
   RunResult result_;
   std::optional<LastWords> last_words_;
 };

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <stdexcept>
 #include <string_view>
 
 #include "runtime/addresses.h"
@@ -25,22 +28,29 @@ Seconds read_seconds(const std::string& text) {
   return seconds;
 }
 
-// Puts a flag's value where it belongs.
-void set_flag(Session::Impl& session, const std::string& name, const std::string& value) {
-  if (name == "--motley-job") {
-    session.job_path = value;
-  } else if (name == "--motley-set") {
-    session.overrides.push_back(value);
-  } else if (name == "--motley-out") {
-    session.out = value;
-  } else if (name == "--motley-join-timeout") {
-    session.patience = read_seconds(value);
-  } else {
-    throw Refused(
-        fmt::format("{}: no such flag (there are --motley-job, --motley-set, "
-                    "--motley-out, --motley-progress, --motley-join-timeout)",
-                    name));
+std::atomic<bool> exists = false;  // a session
+
+constexpr std::string_view kProgressFlag = "--motley-progress";
+
+// The flags that have a value, and where it goes.
+using Put = void (*)(Session::Impl&, const std::string&);
+const std::map<std::string, Put>& flags() {
+  using Impl = Session::Impl;
+  static const std::map<std::string, Put> all = {
+      {"--motley-job", [](Impl& to, const std::string& value) { to.job_path = value; }},
+      {"--motley-set", [](Impl& to, const std::string& value) { to.overrides.push_back(value); }},
+      {"--motley-out", [](Impl& to, const std::string& value) { to.out = value; }},
+      {"--motley-join-timeout",
+       [](Impl& to, const std::string& value) { to.patience = read_seconds(value); }}};
+  return all;
+}
+
+[[noreturn]] void refuse_flag(const std::string& name) {
+  std::string known(kProgressFlag);
+  for (const auto& [flag, put] : flags()) {
+    known += ", " + flag;
   }
+  throw Refused(fmt::format("{}: no such flag (there are {})", name, known));
 }
 
 // Takes the session's flags out of the arguments, up to "--".
@@ -51,16 +61,23 @@ void take_flags(Session::Impl& session, int& argc, char** argv) {
     const std::string argument = argv[i];
     const auto equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
+    const auto flag = flags().find(name);
     if (!argument.starts_with("--motley-")) {
       argv[kept++] = argv[i];
-    } else if (argument == "--motley-progress") {
+    } else if (argument == kProgressFlag) {
       session.progress = true;
-    } else if (equals != argument.npos) {
-      set_flag(session, name, argument.substr(equals + 1));
-    } else if (i + 1 < argc) {
-      set_flag(session, name, argv[++i]);
-    } else {
+    } else if (name == kProgressFlag) {
+      throw Refused(fmt::format("{}: has no value", argument));
+    } else if (flag == flags().end()) {
+      refuse_flag(name);
+    } else if (argument == name && i + 1 == argc) {
       throw Refused(fmt::format("{} needs a value", name));
+    } else {
+      const std::string value = argument == name ? argv[++i] : argument.substr(equals + 1);
+      if (value.empty()) {
+        throw Refused(fmt::format("{} needs a value", name));
+      }
+      flag->second(session, value);
     }
   }
   for (; i < argc; ++i) {
@@ -71,6 +88,13 @@ void take_flags(Session::Impl& session, int& argc, char** argv) {
 }
 
 }  // namespace
+
+Session::Impl::Impl() {
+  if (exists.exchange(true)) {
+    throw std::logic_error("a process has one motley::Session at a time");
+  }
+}
+Session::Impl::~Impl() { exists = false; }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -97,6 +121,9 @@ Session Session::join(const std::string& door, int rank, const std::string& toke
   Visitor me = visitor_of_this_process();
   me.rank = rank < 0 ? std::nullopt : std::optional<Rank>(rank);
   me.token = token;
+  if (endpoint->port == 0) {
+    throw Refused(door + ": port 0 is nobody's");
+  }
   const auto admission = knock(*endpoint, me, impl->patience);
   if (!admission) {
     throw RunFailed(admission.error().message);
@@ -120,8 +147,8 @@ bool Session::shares_machine() const { return impl_->world.local_size > 1; }
 int Session::local_rank() const { return impl_->world.local_rank; }
 
 int Session::exit_code() const {
-  const auto signal = first_signal();
-  return signal ? exit_code_of(*signal) : 0;
+  const auto signal = first_signal() ? first_signal() : impl_->stopped;
+  return signal && is_signal(*signal) ? exit_code_of(*signal) : 0;
 }
 
 }  // namespace motley

@@ -14,6 +14,11 @@ namespace motley {
 
 class Session::Impl {
  public:
+  Impl();  // throws when there is one
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
   World world;
   // From the flags.
   std::string job_path;                // empty: none
@@ -21,6 +26,9 @@ class Session::Impl {
   std::optional<std::string> out;
   bool progress = false;
   Seconds patience = 60;
+
+  bool has_run = false;                // one is under way
+  std::optional<std::string> stopped;  // why the last one ended early
 
   // Of a session that has joined somebody's run.
   std::unique_ptr<Worker> worker;

@@ -76,7 +76,10 @@ TEST(Session, TakesItsOwnFlagsOut) {
 
 TEST(Session, RefusesFlagsThatMakeNoSense) {
   EXPECT_EQ(refusal({"--motley-set"}), "--motley-set needs a value");
+  EXPECT_EQ(refusal({"--motley-out="}), "--motley-out needs a value");
+  EXPECT_EQ(refusal({"--motley-progress=1"}), "--motley-progress=1: has no value");
   EXPECT_TRUE(refusal({"--motley-sett", "a=b"}).starts_with("--motley-sett: no such flag"));
+  EXPECT_TRUE(refusal({"--motley-sett"}).starts_with("--motley-sett: no such flag"));
   for (const char* seconds : {"0", "-1", "x", "1e9", ""}) {
     EXPECT_NE(refusal({"--motley-join-timeout", seconds}), "none") << seconds;
   }
@@ -152,9 +155,70 @@ TEST(Run, WhatTheJudgeThrowsIsTheReason) {
   try {
     toy.fit(run);
     FAIL();
-  } catch (const RunFailed& failed) {
-    EXPECT_NE(std::string(failed.what()).find("no test data"), std::string::npos) << failed.what();
+  } catch (const std::runtime_error& own) {
+    EXPECT_STREQ(own.what(), "no test data");  // as it was thrown
   }
+  EXPECT_THROW(run.begin(), RunFailed);
+}
+
+TEST(Session, IsOneAtATime) {
+  Program program({});
+  EXPECT_THROW(Program({}), std::logic_error);
+}
+
+TEST(Run, CallsOutOfTurnEndIt) {
+  Program program({});
+  const auto run_with = [&](const auto& misuse) {
+    Toy toy;
+    RunHooks hooks;
+    motley::Run* self = nullptr;
+    hooks.evaluate = [&](const Snapshot&) { return self->begin() ? Evaluation{} : Evaluation{}; };
+    motley::Run run(*program.session, {.batch = 30, .eval_every = 1}, *toy.replica, 300, hooks);
+    self = &run;
+    EXPECT_THROW(misuse(run, toy), std::logic_error);
+    EXPECT_THROW(run.begin(), RunFailed);
+  };
+  run_with([](motley::Run& run, Toy&) { run.finish(0); });
+  run_with([](motley::Run& run, Toy&) { (void)run.begin(), (void)run.begin(); });
+  run_with([](motley::Run& run, Toy& toy) { toy.fit(run); });  // begin() in the hook
+  run_with([](motley::Run& run, Toy&) {
+    EXPECT_TRUE(run.begin());
+    run.finish(0);
+    run.finish(0);
+  });
+}
+
+TEST(Run, WhatIsOverCanOnlyBeLookedAt) {
+  Program program({});
+  Toy toy;
+  motley::Run run(*program.session, {.batch = 30, .steps = 2}, *toy.replica, 300);
+  EXPECT_THROW(run.result(), std::logic_error);
+  toy.fit(run);
+  const Snapshot model = snapshot_of(*toy.replica);
+  EXPECT_THROW(run.finish(0), std::logic_error);
+  run.stop();
+  EXPECT_EQ(snapshot_of(*toy.replica).parameters, model.parameters);
+  EXPECT_EQ(run.result().samples, 60);
+}
+
+TEST(Run, OneAtATime) {
+  Program program({});
+  Toy toy;
+  motley::Run first(*program.session, {.batch = 30, .steps = 2}, *toy.replica, 300);
+  const auto second = [&] {
+    motley::Run run(*program.session, {.batch = 30, .steps = 2}, *toy.replica, 300);
+    toy.fit(run);
+  };
+  EXPECT_THROW(second(), std::logic_error);
+  toy.fit(first);
+  second();  // though the first one is still there to be looked at
+  EXPECT_EQ(first.result().steps, 2);
+}
+
+TEST(Run, NeedsSamples) {
+  Program program({});
+  Toy toy;
+  EXPECT_THROW(motley::Run(*program.session, {.batch = 30}, *toy.replica, 0), Refused);
 }
 
 TEST(Run, ARunThatIsLeftIsGivenUp) {
@@ -180,10 +244,12 @@ TEST(Run, OptionsAreCheckedAndFlagsWin) {
 TEST(Run, ADirectoryHasWhatThereIsToSee) {
   const ScratchDir scratch;
   const std::string out = scratch.path() + "/out";
-  Program program({"--motley-out", out});
   Toy toy;
-  motley::Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
-  toy.fit(run);
+  {
+    Program program({"--motley-out", out});
+    motley::Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
+    toy.fit(run);
+  }
   for (const char* file : {"job.toml", "summary.json", "metrics.jsonl", "report.html"}) {
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / file)) << file;
   }

@@ -51,6 +51,8 @@ int signals_caught() { return g_interrupts.load() + g_terminations.load(); }
 
 int signals_caught(int number) { return (number == SIGINT ? g_interrupts : g_terminations).load(); }
 
+bool is_signal(const std::string& why) { return why == "SIGINT" || why == "SIGTERM"; }
+
 int number_of(const std::string& signal) { return signal == "SIGINT" ? SIGINT : SIGTERM; }
 
 int exit_code_of(const std::string& signal) { return 128 + number_of(signal); }

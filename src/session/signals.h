@@ -15,6 +15,8 @@ std::optional<std::string> first_signal();
 int signals_caught();
 int signals_caught(int number);
 inline bool signalled_twice() { return signals_caught() > 1; }
+// Whether why a run ended early is one of them.
+bool is_signal(const std::string& why);
 // Its number: SIGINT or SIGTERM.
 int number_of(const std::string& signal);
 // What a shell expects of a process that ended by that signal: 128 plus its number.

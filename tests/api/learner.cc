@@ -2,12 +2,14 @@
 // gradient clipping, a frozen layer, an evaluation. api_test.py starts it as the ranks of a run,
 // and reads what every rank prints at the end.
 //
-//   learner [--bare] [--sum] [--loop] [--hidden N] [--throw RANK] [--stop STEPS]
+//   learner [--bare] [--sum] [--loop] [--hidden N] [--rate R] [--throw RANK] [--hook RANK]
+//           [--stop STEPS]
 //
 //   --bare     without BatchNorm and dropout: nothing looks across samples or is random
 //   --sum      the loss is a sum
 //   --loop     a loop of its own, with the usual zero_grad() in it, instead of fit()
 //   --throw    that rank throws in the middle of its third step
+//   --hook     that rank throws just before the optimizer's step
 #include <motley/trainer.h>
 #include <torch/torch.h>
 
@@ -70,7 +72,8 @@ int main(int argc, char** argv) {
   torch::manual_seed(1 + static_cast<std::uint64_t>(session.rank()));  // not alike on purpose
   const bool bare = has(argc, argv, "--bare");
   auto model = std::make_shared<Net>(value(argc, argv, "--hidden", 32), bare);
-  torch::optim::Adam optimizer(model->body->parameters(), 0.01);
+  model->frozen->eval();  // what the program has chosen, it keeps
+  torch::optim::Adam optimizer(model->body->parameters(), 0.01 * value(argc, argv, "--rate", 1));
   torch::optim::StepLR schedule(optimizer, 1, 0.5);
   Clouds test(400, 2);
   int clipped = 0;
@@ -81,6 +84,9 @@ int main(int argc, char** argv) {
   motley::Trainer trainer(session, model, optimizer,
                           Clouds(1500, 1).map(torch::data::transforms::Stack<>()), options);
   trainer.before_step([&] {
+    if (session.rank() == value(argc, argv, "--hook", -1)) {
+      throw std::runtime_error("sample 7 is damaged");
+    }
     torch::nn::utils::clip_grad_norm_(model->body->parameters(), 1.0);
     ++clipped;
   });
@@ -120,18 +126,24 @@ int main(int argc, char** argv) {
     trainer.fit(loss_of);
   }
 
-  double total = 0;
-  for (const auto& parameter : model->parameters()) {
-    total += parameter.abs().sum().item<double>();
-  }
+  const auto total = [](const std::vector<torch::Tensor>& tensors) {
+    double all = 0;
+    for (const auto& tensor : tensors) {
+      all += tensor.is_floating_point() ? tensor.abs().sum().item<double>() : 0;
+    }
+    return all;
+  };
   const double rate =
       static_cast<torch::optim::AdamOptions&>(optimizer.param_groups()[0].options()).lr();
   const auto& result = trainer.result();
   std::printf(
-      "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.9g, "
+      "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.17g, "
+      "\"buffers\": %.17g, \"training\": [%d, %d], "
       "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld}\n",
-      session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1), total,
-      rate, clipped, static_cast<long long>(trainer.standing().own_steps),
+      session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1),
+      total(model->parameters()), total(model->buffers()), model->body->is_training(),
+      model->frozen->is_training(), rate, clipped,
+      static_cast<long long>(trainer.standing().own_steps),
       static_cast<long long>(trainer.standing().epochs));
   return session.exit_code();
 }

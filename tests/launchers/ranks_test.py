@@ -78,6 +78,18 @@ class Door(unittest.TestCase):
         first.send_signal(signal.SIGINT)
         self.assert_all_fail(Ranks.end(first), "stopped by SIGINT before everybody had come")
 
+    def test_a_signal_ends_the_waiting_for_rank_0(self):
+        ranks = self.ranks(2)
+        with socket.socket() as door:  # where nobody answers
+            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            door.bind(ranks.door)
+            door.listen()
+            second = ranks.start(1, PROGRAM)
+            with door.accept()[0]:
+                second.send_signal(signal.SIGTERM)
+                (_, err, code), = Ranks.end(second)
+        self.assertEqual((err, code), ("motley: rank 1: stopped by SIGTERM before everybody had come\n", 1))
+
     def test_the_second_of_two_with_one_rank_is_refused_and_the_run_goes_on(self):
         ranks = self.ranks(3)
         first = ranks.start(0, PROGRAM)
@@ -88,6 +100,18 @@ class Door(unittest.TestCase):
             f"now pid {second.pid} on {HOST}\n", 1))
         ends = Ranks.end(first, third, ranks.start(2, PROGRAM))
         self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 3)
+
+    def test_who_comes_twice_while_the_others_train_is_refused(self):
+        ranks = self.ranks(2)
+        running = [ranks.start(rank, PROGRAM, *ENDLESS) for rank in range(2)]
+        self.assertEqual([process.stdout.readline() for process in running], ["training\n"] * 2)
+        late = ranks.start(1, PROGRAM, *ENDLESS)
+        (_, err, code), = Ranks.end(late)
+        self.assertEqual((err, code), (
+            f"motley: rank 1: refused by {name(0, running[0])}: rank 1 came twice: first pid {running[1].pid} "
+            f"on {HOST}, now pid {late.pid} on {HOST}\n", 1))
+        running[0].send_signal(signal.SIGINT)
+        self.assertEqual([code for _, _, code in Ranks.end(*running)], [130, 130])
 
     def refused(self, difference, *flags):
         """What all say when rank 1 of 2 has these flags."""
@@ -101,6 +125,12 @@ class Door(unittest.TestCase):
 
     def test_another_model_is_refused(self):
         self.refused("parameters is 11 for {}, 10 for {}", "--features", "11")
+
+    def test_another_data_set_is_refused(self):
+        ranks = self.ranks(2)
+        first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM, "--samples", "400")
+        self.assert_all_fail(Ranks.end(first, second), f"worker 1 (pid {second.pid} on {HOST}) has 400 "
+                                                       "training samples, this run has 500")
 
     def test_another_version_is_refused(self):
         ranks = self.ranks(2)
@@ -150,6 +180,13 @@ class End(unittest.TestCase):
             self.assertEqual(last_line(self.log(rank)), f"motley: rank {rank}: worker 1 (pid {pid[1]} on {HOST}) "
                                                         "failed: out of luck")
 
+    def test_who_leaves_too_early_is_named(self):
+        (_, err, code), = Ranks.end(self.launch("--leave", "1"))
+        self.assertEqual(code, 1)
+        self.assertRegex(err, r"\|   first    rank 1 \(host \S+, pid \d+\), exit code 0 +\|\n")
+        self.assertIn("why      the program left the training loop before its end", err)
+        self.assertEqual(last_line(self.log(1)), "motley: rank 1: the program left the training loop before its end")
+
     def test_a_signal_to_the_launcher_stops_all_in_order(self):
         run = self.launch(*ENDLESS)
         self.assertEqual(sorted(run.stdout.readline() for _ in range(3)),
@@ -165,7 +202,7 @@ class End(unittest.TestCase):
             self.assertEqual([process.stdout.readline() for process in processes], ["training\n"] * 3)
             processes[1].send_signal(signal.SIGINT)
             ends = Ranks.end(*processes)
-        self.assertEqual([(err, code) for _, err, code in ends], [("", 0), ("", 130), ("", 0)])
+        self.assertEqual([(err, code) for _, err, code in ends], [("", 130)] * 3)
         self.assertRegex(ends[0][0], r"^\d+ steps, loss 0\.\d+, SIGINT\n$")
 
 

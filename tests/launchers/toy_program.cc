@@ -1,6 +1,6 @@
 // A program of somebody's own, with a model of its own and without torch: quick to start, and able
 // to fail.
-//   toy_program [--features N] [--steps N] [--fail-on RANK]
+//   toy_program [--features N] [--samples N] [--steps N] [--fail-on RANK] [--leave RANK]
 // Every rank says "training" once it is; the first one says in the end what came of it.
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,9 @@ long long number_of(int argc, char** argv, const std::string& flag, long long ot
 int main(int argc, char** argv) {
   motley::Session session(argc, argv);
   const auto features = number_of(argc, argv, "--features", 10);
-  motley::ToyTask task(500, static_cast<std::size_t>(features), 1, 0.05);
+  const auto samples = number_of(argc, argv, "--samples", 500);
+  motley::ToyTask task(static_cast<std::size_t>(samples), static_cast<std::size_t>(features), 1,
+                       0.05);
   const auto replica = task.make_replica();
   motley::Options options{.batch = 50};
   options.steps = number_of(argc, argv, "--steps", 30);
@@ -36,6 +38,9 @@ int main(int argc, char** argv) {
   hooks.evaluate = [&](const motley::Snapshot& snapshot) { return *task.evaluate(snapshot); };
   motley::Run run(session, options, *replica, task.training_samples(), hooks);
 
+  if (session.rank() == number_of(argc, argv, "--leave", -1)) {
+    return 0;
+  }
   bool said = false;
   run.fit([&](const motley::Work& work) {
     if (!said) {

@@ -214,11 +214,7 @@ void check_bounds(const Job& job) {
   EXPECT_LE(number(result, "largest_token_queue"), rules.has_tokens() ? bounds.tokens : 0);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint64_t kSeeds = 200;  // switching fibers takes ten times as long
-#else
 constexpr std::uint64_t kSeeds = 3'000;
-#endif
 
 // No deadlock, no gap and no queue beyond its bound, whatever the graph, the mode and the delays.
 TEST(Hop, KeepsItsBoundsAndComesToAnEnd) {

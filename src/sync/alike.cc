@@ -1,4 +1,4 @@
-#include "sync/beginning.h"
+#include "sync/alike.h"
 
 #include <algorithm>
 
@@ -7,8 +7,8 @@
 namespace motley {
 
 // A sum of which all parts but one are zero: the ring moves it over every link only once.
-void begin_alike(Node& node, Replica& replica) {
-  Collective collective(node, Channel::kBeginning);
+void become_alike(Node& node, Replica& replica) {
+  Collective collective(node, Channel::kAlike);
   for (const Block block : {replica.parameters(), replica.buffers()}) {
     if (node.rank() != 0) {
       node.busy(0, [&] { std::ranges::fill(block.floats(), 0.0F); });
