@@ -144,18 +144,20 @@ std::optional<std::string> parameter_difference(const Visitor& guest, const Visi
   if (place == theirs.size() && place == ours.size()) {
     return std::nullopt;
   }
-  if (place == theirs.size() || place == ours.size()) {
-    return fmt::format("{} has {} tensors, {} has {}", guest_name, theirs.size(), host_name,
-                       ours.size());
+  const auto whole = [](const Entry& entry) { return for_people(entry.name + " " + entry.value); };
+  if (place == ours.size()) {
+    return fmt::format("{} has {}, {} has not", guest_name, whole(theirs[place]), host_name);
+  }
+  if (place == theirs.size()) {
+    return fmt::format("{} has {}, {} has not", host_name, whole(ours[place]), guest_name);
   }
   if (theirs[place].name == ours[place].name) {
     return fmt::format("{} is {} for {}, {} for {}", for_people(ours[place].name),
                        for_people(theirs[place].value), guest_name, for_people(ours[place].value),
                        host_name);
   }
-  const auto tensor = [](const Entry& entry) { return for_people(entry.name + " " + entry.value); };
-  return fmt::format("tensor {} is {} for {}, {} for {}", place + 1, tensor(theirs[place]),
-                     guest_name, tensor(ours[place]), host_name);
+  return fmt::format("{} has {} where {} has {}", guest_name, whole(theirs[place]), host_name,
+                     whole(ours[place]));
 }
 
 }  // namespace motley

@@ -91,10 +91,11 @@ TEST(Agreement, Tensors) {
   EXPECT_EQ(parameters("fc1.weight 128x784\nfc1.bias 128\n", ours),
             "fc1.weight is 128x784 for rank 2 (pid 77 on b), 64x784 for rank 0 (pid 70 on a)");
   EXPECT_EQ(parameters("fc1.weight 64x784\nfc2.weight 9\n", ours),
-            "tensor 2 is fc2.weight 9 for rank 2 (pid 77 on b), fc1.bias 64 for rank 0 (pid 70 on "
-            "a)");
+            "rank 2 (pid 77 on b) has fc2.weight 9 where rank 0 (pid 70 on a) has fc1.bias 64");
   EXPECT_EQ(parameters("fc1.weight 64x784\n", ours),
-            "rank 2 (pid 77 on b) has 1 tensors, rank 0 (pid 70 on a) has 2");
+            "rank 0 (pid 70 on a) has fc1.bias 64, rank 2 (pid 77 on b) has not");
+  EXPECT_EQ(parameters(ours + "mean 3\n", ours),
+            "rank 2 (pid 77 on b) has mean 3, rank 0 (pid 70 on a) has not");
 }
 
 TEST(Agreement, WhatStrangersSayIsOneLine) {
