@@ -290,7 +290,9 @@ class Run::Impl {
   }
 
   [[noreturn]] void fail_with_others(const std::exception_ptr& error) {
-    clean_up(worker_->fail(error));
+    if (under_way()) {
+      clean_up(worker_->fail(error));
+    }
     throw RunFailed(*why_failed_);
   }
 
