@@ -47,7 +47,7 @@ struct RunResult {
   std::optional<double> loss = {};          // of the last evaluation; known on rank 0
   std::optional<double> accuracy = {};      // likewise
   std::optional<std::string> stopped = {};  // why it ended early: "target", "SIGINT"
-  std::string summary = {};                 // as summary.json (docs/run-directory.md); on rank 0
+  std::string summary = {};                 // as summary.json (docs/job-file.md); on rank 0
 };
 
 class Run {

@@ -163,6 +163,9 @@ void add_worker(CLI::App& app, Chosen& chosen) {
         command->add_option("--rank", flags.rank, "which worker to be (default: any that is free)")
             ->check(CLI::NonNegativeNumber);
         command->add_flag("--quiet", flags.quiet, "do not say why the run failed");
+        command->footer(
+            "Exit codes: 0 done, 1 the run failed, 2 bad usage. A signal ends the worker, and the\n"
+            "run with it: to end a run in order, send it to `motley train`.");
       },
       worker_command);
 }

@@ -76,6 +76,11 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   }
   gathering.workers_come = true;
   gathering.address = address_to_listen_on(endpoint->host);
+  if (gathering.address == kAnyAddress && endpoint->host != kAnyAddress &&
+      is_number(endpoint->host)) {
+    return fail("--listen {}: no address of this machine ({} is all that it has)", *flags.listen,
+                kAnyAddress);
+  }
   gathering.port = endpoint->port;
   gathering.patience = flags.join_timeout;
   if (job.servers() > 0 && gathering.address == kAnyAddress) {

@@ -266,7 +266,7 @@ constexpr Key<Job> kJobKeys[] = {
     {"cluster.server_bandwidth", job<&Job::cluster, &ClusterSpec::server_bandwidth>, Range{1, 1e15},
      "of every server's link; the fastest worker's when not given (simulate)", kServers},
     {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},
-     "a worker silent for so many seconds is lost (train)"},
+     "a worker silent for so many seconds is lost, a coordinator for twice as many (train)"},
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
      "threads one worker computes with (train)"},
     {"cluster.isolate", job<&Job::cluster, &ClusterSpec::isolate>,

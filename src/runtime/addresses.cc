@@ -80,15 +80,19 @@ Result<Endpoint> parse_endpoint(const std::string& text) {
   return fail("{}: expected HOST:PORT", text);
 }
 
+bool is_number(const std::string& host) {
+  const auto addresses = resolve(host, 0);
+  return addresses && !addresses->empty() && addresses->front().endpoint().host == host;
+}
+
 std::string address_to_listen_on(const std::string& host) {
   if (host == "localhost") {
     return "127.0.0.1";
   }
-  const auto addresses = resolve(host, 0);
-  if (!addresses || addresses->empty() || addresses->front().endpoint().host != host) {
+  if (!is_number(host)) {
     return kAnyAddress;
   }
-  const Address& address = addresses->front();
+  const Address address = resolve(host, 0)->front();
   const Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::bind(socket.get(), address.get(), address.size) == 0 ? host : kAnyAddress;
 }

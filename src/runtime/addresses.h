@@ -41,6 +41,9 @@ Result<Endpoint> parse_endpoint(const std::string& text);
 // Every address of this machine. As where somebody listens, it says: where its coordinator is.
 inline constexpr const char* kAnyAddress = "0.0.0.0";
 
+// Whether a host is an address in numbers, as they are written.
+bool is_number(const std::string& host);
+
 // Where a process listens that others know as `host`: there, if that is an address of this machine
 // in numbers; on all of them if it is a name, which may mean another address here than elsewhere.
 std::string address_to_listen_on(const std::string& host);

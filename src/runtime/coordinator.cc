@@ -391,7 +391,11 @@ class Coordinator::Impl {
   static bool exited_by_itself(int status) { return WIFEXITED(status); }
 
   void look_at_door() {
+    const Seconds before = node_.now();
     door_->look();
+    for (ProcessState& process : processes_) {
+      process.heard += node_.now() - before;  // nobody could be heard meanwhile
+    }
     if (introduced_) {
       return;
     }

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostVisits = 4096;      // more wait in the kernel's queue
+constexpr std::size_t kMostVisits = 4096;              // more wait in the kernel's queue
+constexpr std::chrono::milliseconds kLongestLook(10);  // the rest waits for the next one
 constexpr std::size_t kMostHeard = 256 << 20;  // bytes of visitors that are not done speaking
 
 std::string text_at(const Json& object, const char* key) {
@@ -35,6 +37,13 @@ std::optional<Rank> rank_at(const Json& object) {
   const bool fits = rank && *rank >= std::numeric_limits<Rank>::min() &&
                     *rank <= std::numeric_limits<Rank>::max();
   return fits ? std::optional(static_cast<Rank>(*rank)) : std::nullopt;
+}
+
+// An object of plain values. What is nested is not kept: nobody needs it, and it would be a way to
+// fill our memory.
+Json parse_flat(const std::string& line) {
+  const auto is_flat = [](int depth, Json::parse_event_t, Json&) { return depth <= 1; };
+  return line.starts_with('{') ? Json::parse(line, is_flat, false) : Json();
 }
 
 // Of another version, all but its version may be missing.
@@ -106,8 +115,9 @@ Door::Door(Descriptor socket, DoorRules rules)
 
 void Door::look() {
   let_in();
+  const auto end = Clock::now() + kLongestLook;
   std::erase_if(visits_, [&](Visit& visit) {
-    const bool over = is_over(visit);
+    const bool over = Clock::now() < end && is_over(visit);
     held_ -= over ? visit.heard.size() : 0;
     return over;
   });
@@ -174,7 +184,7 @@ bool Door::hear(Visit& visit) {
 
 std::string Door::answer(const std::string& line, const Endpoint& from) {
   Json told = {{"motley", rules_.host.version}};
-  const Json said = Json::parse(line, nullptr, false);
+  const Json said = parse_flat(line);
   if (!said.is_object() || text_at(said, "motley").empty()) {
     told["refused"] = "this is the door of a run of motley: use `motley worker --join`";
   } else {
@@ -194,14 +204,22 @@ std::string Door::answer(const std::string& line, const Endpoint& from) {
   return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// The host may come through its own door; who asks again has not heard the answer.
+// A process comes once for each rank that it has: as a worker, and for servers beside it. The host
+// may come through its own door; who asks again has not heard the answer.
 bool Door::is_here_already(const Visitor& visitor, const std::string& visit) const {
-  const auto found = visitor.rank ? guests_.find(*visitor.rank) : guests_.end();
-  if (found == guests_.end() || visitor.rank == rules_.host.rank || found->second.visit == visit) {
+  if (!visitor.rank || visitor.rank == rules_.host.rank) {
     return false;
   }
-  const Visitor& guest = found->second.visitor;
-  return visitor.pid == guest.pid && visitor.host == guest.host && visitor.token == guest.token;
+  const auto found = guests_.find(*visitor.rank);
+  const bool is_taken = found != guests_.end();
+  if (is_of_this_run(*visitor.rank) && (!is_taken || found->second.visit == visit)) {
+    return false;
+  }
+  const auto is_same = [&](const auto& item) {
+    const Visitor& guest = item.second.visitor;
+    return visitor.pid == guest.pid && visitor.host == guest.host && visitor.token == guest.token;
+  };
+  return is_taken ? is_same(*found) : std::ranges::any_of(guests_, is_same);
 }
 
 // Why this visitor cannot come in; otherwise it has its rank.
@@ -259,7 +277,7 @@ Result<Rank> Door::rank_for(const Visitor& visitor, const std::string& visit) co
       return fail("rank {} came twice: first pid {} on {}, now pid {} on {}", rank, first.pid,
                   for_people(first.host), visitor.pid, for_people(visitor.host));
     }
-  } else if (rank < rules_.first || rank - rules_.first >= rules_.ranks) {
+  } else if (!is_of_this_run(rank)) {
     return fail("{} is none of this run, which has ranks {} to {}", name_of_guest(visitor),
                 rules_.first, rules_.first + rules_.ranks - 1);
   }

@@ -138,8 +138,8 @@ TEST(Door, ACoordinatorWithoutAWorker) {
   const auto door = open_door(more);
   EXPECT_EQ(door->missing(), std::vector<Rank>{0});
   EXPECT_EQ(come(*door, guest(std::nullopt)).value().rank, 0);
-  EXPECT_EQ(refusal(*door, guest(1)),
-            "refused by the coordinator (pid 70 on a): rank 1 (pid 77 on b) is none of this run, "
+  EXPECT_EQ(refusal(*door, guest(1, 78)),
+            "refused by the coordinator (pid 70 on a): rank 1 (pid 78 on b) is none of this run, "
             "which has ranks 0 to 0");
 }
 
@@ -231,6 +231,22 @@ TEST(Door, WhoIsInTheRunAsksUntilTheNextOne) {
   EXPECT_TRUE(answer.get());
 }
 
+// It may then have servers that this one has not.
+TEST(Door, WhoIsInTheRunMayAskForARankOfTheNextOne) {
+  auto door = open_door(rules(2));
+  EXPECT_TRUE(come(*door, guest(1)));
+  auto answer = begin_knock(door->endpoint(), guest(2));
+  const auto end = std::chrono::steady_clock::now() + 200ms;
+  EXPECT_TRUE(look_until(*door, [&] { return std::chrono::steady_clock::now() > end; }));
+  EXPECT_FALSE(is_ready(answer));
+  const std::uint16_t port = door->endpoint().port;
+  door.reset();
+  door = std::move(Door::open("127.0.0.1", port, rules(3)).value());
+  EXPECT_TRUE(look_until(*door, [&] { return is_ready(answer); }));
+  EXPECT_EQ(answer.get().value().rank, 2);
+  EXPECT_NE(refusal(*door, guest(3, 99)).find("is none of this run"), std::string::npos);
+}
+
 TEST(Knock, CanBeInterrupted) {
   std::atomic<bool> interrupted = false;
   const auto door = open_door(rules(2));  // where nobody looks
@@ -261,6 +277,18 @@ TEST(Door, SilenceAndHalfALineStopNobody) {
   // Who goes is forgotten.
   silent.clear();
   EXPECT_TRUE(look_until(*door, [&] { return door->waiting() == 0; }));
+}
+
+TEST(Door, WhatIsNestedIsNotKept) {
+  const auto door = open_door(rules(2));
+  const std::string deep(100'000, '[');
+  for (const std::string& line :
+       {deep, "{\"motley\": " + deep, "{\"motley\": [1, 2, {}]}" + deep}) {
+    RawClient client = raw(door->endpoint());
+    EXPECT_TRUE(client.send(line + "\n"));
+    EXPECT_NE(rest_of(client, *door).find("this is the door of a run"), std::string::npos);
+  }
+  EXPECT_TRUE(come(*door, guest(1)));
 }
 
 TEST(Door, PatienceEnds) {

@@ -16,11 +16,20 @@ namespace motley {
 namespace {
 
 constexpr Seconds kProgressInterval = 0.1;
+constexpr Seconds kWaitSlice = 0.1;  // between two looks at signals
+constexpr Seconds kWaitingBeat = 1;  // between two signs of life before the start
 constexpr int kClockProbes = 8;
 // Of the deadline that the coordinator has for workers: it should be the one to find out, and tell.
 constexpr double kPatienceWithCoordinator = 2;
 constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
 constexpr auto kVerdictNap = std::chrono::milliseconds(5);
+
+Message expect_kind(Message message, Control kind) {
+  if (kind_of(message) != kind) {
+    throw std::runtime_error("the coordinator spoke out of turn");
+  }
+  return message;
+}
 
 std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count(); }
 
@@ -72,9 +81,30 @@ Worker::Worker(const Admission& admission)
 
 Worker::~Worker() = default;
 
-Result<std::string> Worker::join() {
+Result<Message> Worker::await_start(const Interruption& interrupted) {
+  Seconds told = node_.now();
+  while (true) {
+    auto message = node_.receive_until({Channel::kControl, kCoordinator}, node_.now() + kWaitSlice);
+    if (message) {
+      return expect_kind(std::move(*message), Control::kStart);
+    }
+    if (const auto why = interrupted ? interrupted() : std::nullopt) {
+      return motley::fail("{}", *why);
+    }
+    if (node_.now() - told > kWaitingBeat) {
+      told = node_.now();
+      tell(Control::kHeartbeat);  // to a coordinator that is gone it fails
+    }
+  }
+}
+
+Result<std::string> Worker::join(const Interruption& interrupted) {
   tell(Control::kJoin, encode(JoinInfo{fabric_.endpoint()}));
-  auto start = decode<StartInfo>(await(Control::kStart).payload);
+  const auto message = await_start(interrupted);
+  if (!message) {
+    return tl::unexpected(message.error());
+  }
+  auto start = decode<StartInfo>(message->payload);
   if (!start) {
     return motley::fail("the coordinator's start message is damaged");
   }
@@ -325,11 +355,7 @@ void Worker::tell(Control kind, Payload payload) {
 }
 
 Message Worker::await(Control kind) {
-  Message message = node_.receive({Channel::kControl, kCoordinator});
-  if (kind_of(message) != kind) {
-    throw std::runtime_error("the coordinator spoke out of turn");
-  }
-  return message;
+  return expect_kind(node_.receive({Channel::kControl, kCoordinator}), kind);
 }
 
 }  // namespace motley

@@ -42,8 +42,8 @@ class Worker final : private FabricSink, private Observer {
   explicit Worker(const Admission& admission);
   ~Worker() override;
 
-  // The text of the job. Returns when everybody has come.
-  Result<std::string> join();
+  // The text of the job. Returns when everybody has come, or when it is interrupted.
+  Result<std::string> join(const Interruption& interrupted = {});
 
   // Returns when everybody is ready. The references outlive the worker.
   Status start(const Job& job, Replica& replica, std::int64_t training_samples,
@@ -83,6 +83,7 @@ class Worker final : private FabricSink, private Observer {
   void beat();
   void listen();
   Message await(Control kind);
+  Result<Message> await_start(const Interruption& interrupted);
   void send_snapshot(const SnapshotNote& note);
   void tell_done(DoneInfo done);
 

@@ -22,6 +22,7 @@ std::string g_name = "motley";
 std::terminate_handler g_before = nullptr;
 std::function<void(const std::string&)> g_tell;
 std::thread::id g_teller;
+const LastWords* g_owner = nullptr;  // of the two
 
 void write_error_file(bool cause, const std::string& why) {
   if (const char* path = std::getenv(kErrorFileVariable)) {
@@ -88,7 +89,12 @@ void complain(const std::string& why) { fmt::print(stderr, "{}: {}\n", g_name, w
 LastWords::LastWords(std::function<void(const std::string&)> tell) {
   g_tell = std::move(tell);
   g_teller = std::this_thread::get_id();
+  g_owner = this;
 }
-LastWords::~LastWords() { g_tell = nullptr; }
+LastWords::~LastWords() {
+  if (g_owner == this) {  // and not that of a run that has begun since
+    g_tell = nullptr;
+  }
+}
 
 }  // namespace motley

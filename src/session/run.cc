@@ -50,6 +50,9 @@ Job resolve(const Session::Impl& session, const Options& options) {
 class Turn {
  public:
   explicit Turn(Session::Impl& session) : session_(session) {
+    if (session_.stopped && is_signal(*session_.stopped)) {
+      throw RunFailed("no further run: the one before was stopped by " + *session_.stopped);
+    }
     if (session_.has_run) {
       throw std::logic_error("two runs at a time: the one before has not come to its end");
     }
@@ -75,6 +78,13 @@ class Raised {
   bool& flag_;
 };
 
+// Why the waiting for others ends early.
+std::optional<std::string> signal_before_start() {
+  const auto signal = first_signal();
+  return signal ? std::optional("stopped by " + *signal + " before everybody had come")
+                : std::nullopt;
+}
+
 // The servers of a method that has some live beside the workers, in turn: server s with rank
 // s % size, each on a thread of its own.
 class Servers {
@@ -97,7 +107,8 @@ class Servers {
   }
 
  private:
-  // Whatever goes wrong, the coordinator knows of it or misses it.
+  // Whatever goes wrong, the coordinator knows of it or misses it; who is refused hears why as a
+  // worker, too.
   void hold(const Job& job, Rank rank) {
     const auto admission = let_in_(rank);
     if (!admission) {
@@ -105,7 +116,7 @@ class Servers {
     }
     Worker worker(*admission);
     try {
-      const auto text = worker.join();
+      const auto text = worker.join(signal_before_start);
       const Status status = text ? worker.hold(job) : tl::unexpected(text.error());
       if (!status) {
         worker.fail({kAnyRank, status.error().message});
@@ -151,7 +162,7 @@ class Run::Impl {
                                                 : throw RunFailed(admission.error().message));
     worker_ = owned_.get();
     guarded([&] {
-      const auto text = worker_->join();
+      const auto text = worker_->join(signal_before_start);
       expect(text ? worker_->start(job_, replica, samples, Beginning::kOfRankZero)
                   : tl::unexpected(text.error()));
     });
@@ -259,11 +270,7 @@ class Run::Impl {
 
   static Result<Admission> knock_as(Rank rank, const Endpoint& door, Visitor me, Seconds patience) {
     me.rank = rank;
-    return knock(door, me, patience, [] {
-      const auto signal = first_signal();
-      return signal ? std::optional("stopped by " + *signal + " before everybody had come")
-                    : std::nullopt;
-    });
+    return knock(door, me, patience, signal_before_start);
   }
 
   static void expect(const Status& status) {
