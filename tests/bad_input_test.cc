@@ -161,7 +161,10 @@ TEST(Usage, MistakesOnTheCommandLineAreRefused) {
       {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "cluster.unit=0"},
       {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "job.toml"},
       {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "/proc/motley"},
+      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "nonsense"},
+      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "192.0.2.1:29500"},  // nobody's
       {MOTLEY_PROGRAM, "worker", "--join", "nonsense", "--rank", "0"},
+      {MOTLEY_PROGRAM, "worker", "--join", "127.0.0.1:0"},
   };
   for (const auto& command : commands) {
     const Finished finished = run(command, scratch.path());

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <csignal>
 #include <filesystem>
 #include <thread>
 
@@ -255,6 +256,22 @@ TEST(Run, ADirectoryHasWhatThereIsToSee) {
   }
   Program nowhere({"--motley-out", "/proc/nowhere"});
   EXPECT_THROW(motley::Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
+}
+
+// The last one: a signal is remembered for as long as the process lives.
+TEST(Session, NoRunFollowsOneThatASignalHasStopped) {
+  Program program({});
+  Toy toy;
+  motley::Run run(*program.session, {.batch = 30, .steps = 1'000'000}, *toy.replica, 300);
+  for (int step = 1; const auto work = run.begin(); ++step) {
+    run.finish(toy.replica->compute(work->samples));
+    if (step == 2) {
+      std::raise(SIGTERM);
+    }
+  }
+  EXPECT_EQ(run.result().stopped, "SIGTERM");
+  EXPECT_EQ(program.session->exit_code(), 143);
+  EXPECT_THROW(motley::Run(*program.session, {.batch = 30}, *toy.replica, 300), RunFailed);
 }
 
 }  // namespace
