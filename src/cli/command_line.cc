@@ -192,6 +192,16 @@ std::vector<std::string> program_of(std::vector<std::string> words) {
   return words;
 }
 
+// The program's words are none that CLI11 knows of.
+class LaunchFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    const std::string options = "[OPTIONS]";
+    return usage.insert(usage.find(options) + options.size(), " [--] PROGRAM [ARGS...]");
+  }
+};
+
 void add_launch(CLI::App& app, Chosen& chosen) {
   const auto flags = std::make_shared<LaunchFlags>();
   CLI::App* command = app.add_subcommand(
@@ -215,8 +225,8 @@ void add_launch(CLI::App& app, Chosen& chosen) {
                    "seconds for the others to end by themselves when one failed (default 10)")
       ->check(CLI::Range(0.0, 1e9));
   command->add_flag("--quiet", flags->quiet, "what they print goes to the logs alone");
+  command->formatter(std::make_shared<LaunchFormatter>());
   command->footer(
-      "motley launch [OPTIONS] [--] PROGRAM [ARGS...]\n\n"
       "Each process finds who it is in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
       "MASTER_ADDR and MASTER_PORT, as torchrun sets them.\n"
       "Exit codes: 0 all exited with 0, 1 one failed, 2 bad usage,\n"
