@@ -24,8 +24,8 @@
 // What is trained: the module's parameters with requires_grad, float32 on the CPU; from the first
 // begin() on all ranks have those of rank 0. Float buffers (BatchNorm statistics) travel with the
 // model where a method averages models, and end as rank 0's. A share may be a single sample, as
-// what is left of an epoch, and BatchNorm cannot train on one: docs/api.md. Frozen
-// parameters, the optimizer's kind and its learning rates must be the same everywhere.
+// what is left of an epoch, and BatchNorm cannot train on one: docs/api.md. Frozen parameters, the
+// optimizer's kind and its learning rates must be the same everywhere.
 //
 // Ownership: session, module and optimizer are the caller's and outlive the trainer. Their tensors
 // keep their identity, but their storage becomes part of one block (as for DDP's buckets): do not
