@@ -7,7 +7,7 @@
 
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
-#include "runtime/real_node.h"
+#include "runtime/worker/real_node.h"
 
 namespace motley::bench {
 

@@ -103,8 +103,8 @@ Job block_job(const char* method) {
   return job;
 }
 
-// The coordinator watches over its workers all the time, as runtime/coordinator.cc does; its
-// method's service runs beside that.
+// The coordinator watches over its workers all the time, as runtime/coordinator/coordinator.cc
+// does; its method's service runs beside that.
 void coordinate(Node& node, const Job& job, std::atomic<bool>& over) {
   node.spawn("service", [&](Node& service) {
     serve(service, job, 1'000, [] { return false; });

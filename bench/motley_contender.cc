@@ -1,7 +1,7 @@
 #include "motley_contender.h"
 
 #include "bench_node.h"
-#include "sync/collective.h"
+#include "motley/sync/collective.h"
 
 namespace motley::bench {
 namespace {

@@ -1,4 +1,4 @@
-// motley's own all-reduce (sync/collective.h over the real Node and fabric/) as a contender.
+// motley's own all-reduce (motley/sync/collective.h over the real Node and fabric/) as a contender.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sync/replica.h"
+#include "motley/sync/replica.h"
 
 namespace motley::bench {
 

@@ -16,8 +16,8 @@
 #include "bench_main.h"
 #include "numbers.h"
 #include "record/run_record.h"
-#include "runtime/control.h"
-#include "runtime/run.h"
+#include "runtime/run/control.h"
+#include "runtime/run/run.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 
@@ -28,7 +28,7 @@ constexpr int kWorkers = 4;
 constexpr std::int64_t kSteps = 5'000;
 constexpr std::size_t kFloats = 100;
 
-// What runtime/worker.cc and runtime/coordinator.cc do with a journal.
+// What runtime/worker/worker.cc and runtime/coordinator/coordinator.cc do with a journal.
 class Keeper final : public Observer {
  public:
   Keeper(Rank rank, Journal* journal, RunRecord& record)

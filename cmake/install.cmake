@@ -23,11 +23,7 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/motley-config.cmake
               ${CMAKE_BINARY_DIR}/motley-config-version.cmake
         DESTINATION ${package_dir})
 
-# Those in include/ and all that they include.
-install(CODE "set(SOURCE_DIR \"${PROJECT_SOURCE_DIR}\")
-              set(HEADERS_DIR \"${CMAKE_BINARY_DIR}/installed_headers\")
-              set(INCLUDE_DIR \"${CMAKE_INSTALL_INCLUDEDIR}\")")
-install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/motley DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # torch has no .pc of its own. What the compiler searches anyhow need not be said.
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -23,7 +23,7 @@ target_include_directories(libmotley INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 
 add_library(libmotley_torch SHARED src/compute/torch_library.cc)
-target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute>)
+target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute> $<TARGET_OBJECTS:motley_api>)
 target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch fmt::fmt)
 
 foreach(library motley motley_torch)
@@ -31,8 +31,8 @@ foreach(library motley motley_torch)
     OUTPUT_NAME ${library} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 endforeach()
-# What cli/torch_door.cc looks for.
-target_compile_definitions(motley_cli PRIVATE
+# What compute/torch_loader.cc looks for.
+target_compile_definitions(motley_load PRIVATE
   MOTLEY_TORCH_LIBRARY="$<TARGET_SONAME_FILE_NAME:libmotley_torch>")
 
 add_executable(motley src/cli/main.cc)

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sync/task.h"
+#include "motley/sync/task.h"
 
 namespace motley {
 

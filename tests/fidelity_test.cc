@@ -95,7 +95,7 @@ class Fidelity : public testing::Test {
   }
 
   // One more measurement of the trial.
-  static void judge(Trial& trial, const Json& real, double tolerance) {
+  static void evaluate(Trial& trial, const Json& real, double tolerance) {
     double missed = 0;
     for (const Json& worker : real.value("per_worker", Json::array())) {
       missed = std::max(missed, worker.value("pace_missed", 0.0));
@@ -161,7 +161,7 @@ TEST_F(Fidelity, WhereComputingDominates) {
   for (int attempt = 0; attempt < kAttempts && !open.empty(); ++attempt) {
     two_at_a_time(open, [&](Trial& one, Trial* other) {
       run_both("train", one, other,
-               [&](Trial& trial, const Json& result) { judge(trial, result, kTolerance); });
+               [&](Trial& trial, const Json& result) { evaluate(trial, result, kTolerance); });
     });
     std::erase_if(open, [&](const Trial& trial) {
       if (trial.agrees) {
@@ -196,7 +196,7 @@ TEST_F(Fidelity, WhereMessagesAreHeavyOnCalibratedLinks) {
       }
       trial.simulated = result_of(*start("simulate", job, calibrated)).at("seconds");
       trial.beside_computing = trial.simulated / computing;
-      judge(trial, result_of(*start("train", job, trial.settings)), kTolerance);
+      evaluate(trial, result_of(*start("train", job, trial.settings)), kTolerance);
     }
     report(trial, kTolerance);
     EXPECT_GE(trial.beside_computing, 1.1) << trial.name << ": too little to say anything of links";

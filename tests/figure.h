@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 
 namespace motley {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "node/node.h"
+#include "motley/node/node.h"
 
 namespace motley {
 

@@ -5,7 +5,7 @@
 
 #include "fabric/tcp.h"
 #include "node_conformance.h"
-#include "runtime/real_node.h"
+#include "runtime/worker/real_node.h"
 
 namespace motley {
 namespace {

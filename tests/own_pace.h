@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "tests/counting_task.h"
 #include "tests/quiet_monitor.h"
 #include "tests/still_models.h"

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 
 namespace motley {
 

@@ -1,7 +1,7 @@
 // A RunMonitor that keeps the record of a run, as the command line does.
 #pragma once
 
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 
 namespace motley {
 

@@ -2,7 +2,7 @@
 // Events are counted, not seconds.
 #include <gtest/gtest.h>
 
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "sync/ring_meeting.h"
 #include "tests/quiet_monitor.h"
 #include "tests/simulated_job.h"

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "job/job.h"
-#include "runtime/simulate.h"
+#include "motley/job/job.h"
+#include "runtime/simulate/simulate.h"
 #include "tests/quiet_monitor.h"
 
 namespace motley {

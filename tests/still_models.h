@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "job/job.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
-#include "sync/task.h"
 
 namespace motley {
 
@@ -66,7 +66,7 @@ inline void start_workers(SimCluster& cluster, const Job& job, std::int64_t samp
 inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
   start_workers(cluster, job, samples, models);
   for (int server = 0; server < job.servers(); ++server) {
-    cluster.start(job.cluster.workers + server, [&job](Node& node) { hold(node, job); });
+    cluster.start(job.cluster.workers + server, [&job](Node& node) { run_server(node, job); });
   }
   cluster.start(kCoordinator,
                 [&job, samples](Node& node) { serve(node, job, samples, [] { return false; }); });

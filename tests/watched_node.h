@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/graph.h"
+#include "motley/cluster/graph.h"
 #include "node/forwarding_node.h"
-#include "sync/supply.h"
+#include "sync/sample_client.h"
 
 namespace motley {
 
@@ -56,8 +56,8 @@ class WatchedNode final : public ForwardingNode {
   WatchedNode(Node& node, Watch& watch) : ForwardingNode(node), watch_(watch) {}
 
   void send(Rank to, Channel channel, Header header, Payload payload) override {
-    if (channel == Channel::kSupply) {
-      if (const auto request = payload.record<SupplyRequest>(); request && header.tag == 0) {
+    if (channel == Channel::kSamples) {
+      if (const auto request = payload.record<SampleRequest>(); request && header.tag == 0) {
         watch_.begins(rank(), request->iteration, now());
       } else {
         watch_.leaves(rank(), now());

@@ -13,8 +13,8 @@
 #include <optional>
 #include <string>
 
-#include "cluster/spec.h"
-#include "job/job.h"
+#include "motley/cluster/spec.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

@@ -22,9 +22,9 @@
 
 #include "motley/options.h"
 #include "motley/session.h"
-#include "sync/replica.h"
-#include "sync/strategy.h"
-#include "sync/task.h"
+#include "motley/sync/replica.h"
+#include "motley/sync/strategy.h"
+#include "motley/sync/task.h"
 
 namespace motley {
 
@@ -89,6 +89,6 @@ class Run {
 };
 
 // A server's part in a run that the session has joined, all of it. Throws RunFailed.
-void hold_parameters(Session& session, const Job& job);
+void run_parameter_server(Session& session, const Job& job);
 
 }  // namespace motley

@@ -27,7 +27,7 @@
 #include <memory>
 #include <string>
 
-#include "base/failure.h"
+#include "motley/base/failure.h"
 
 namespace motley {
 
@@ -41,8 +41,8 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Joins a run that somebody else conducts, and whose job is given: what `motley worker` does. The
-  // door is HOST:PORT, rank -1 is any that is free. Throws RunFailed when there is no way in.
-  static Session join(const std::string& door, int rank, const std::string& token);
+  // rendezvous is HOST:PORT, rank -1 is any that is free. Throws RunFailed when there is no way in.
+  static Session join(const std::string& rendezvous, int rank, const std::string& token);
   // The resolved job file of such a run; empty for any other.
   const std::string& given_job() const;
   // This process cannot take its part in such a run: tells the others why.

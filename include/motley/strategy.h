@@ -1,5 +1,5 @@
 // To write a method of your own: the same interfaces that motley's own methods are written against.
-// Read node/node.h first; examples/04_write_a_strategy.cc is a whole one.
+// Read motley/node/node.h first; examples/04_write_a_strategy.cc is a whole one.
 //
 //   motley::register_strategy({"my_method", motley::Advance::kTogether, make_my_method},
 //                             "what it does, in one line");
@@ -8,10 +8,10 @@
 // ones.
 #pragma once
 
-#include "node/node.h"
-#include "sync/collective.h"
-#include "sync/common_steps.h"
-#include "sync/registry.h"
-#include "sync/replica.h"
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/node/node.h"
+#include "motley/sync/collective.h"
+#include "motley/sync/common_steps.h"
+#include "motley/sync/registry.h"
+#include "motley/sync/replica.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"

@@ -4,7 +4,7 @@
 // used exactly once an epoch however fast each worker is, and the run ends at its limit exactly.
 #pragma once
 
-#include "allocate/ledger.h"
+#include "motley/allocate/ledger.h"
 
 namespace motley {
 

@@ -1,4 +1,4 @@
-#include "allocate/ledger.h"
+#include "motley/allocate/ledger.h"
 
 #include <algorithm>
 #include <limits>

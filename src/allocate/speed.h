@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

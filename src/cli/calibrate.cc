@@ -12,8 +12,8 @@
 #include "job/edit.h"
 #include "job/print.h"
 #include "record/whole_file.h"
-#include "runtime/calibration.h"
-#include "runtime/coordinator.h"
+#include "runtime/coordinator/coordinator.h"
+#include "runtime/simulate/calibration.h"
 #include "session/signals.h"
 
 namespace motley {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
 #include "job/parse.h"
+#include "motley/base/ids.h"
 #include "record/run_dir.h"
 
 namespace motley {
@@ -58,7 +58,7 @@ struct CalibrateFlags {
 };
 
 struct WorkerFlags {
-  std::string join;  // HOST:PORT of the door
+  std::string join;  // HOST:PORT of the rendezvous
   Rank rank = -1;    // any that is free
   bool quiet = false;
 };

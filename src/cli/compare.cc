@@ -10,8 +10,8 @@
 #include "cli/variant_runs.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
-#include "runtime/cpu_quota.h"
-#include "runtime/run.h"
+#include "runtime/coordinator/cpu_quota.h"
+#include "runtime/run/run.h"
 #include "session/signals.h"
 
 namespace motley {

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "runtime/launcher.h"
+#include "runtime/launch/launcher.h"
 #include "session/signals.h"
 
 namespace motley {

@@ -1,5 +1,5 @@
 // train and simulate: one job, from its file to its run directory.
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -15,11 +15,11 @@
 #include "compute/load.h"
 #include "job/print.h"
 #include "page/page.h"
-#include "runtime/addresses.h"
-#include "runtime/coordinator.h"
-#include "runtime/door.h"
-#include "runtime/simulate.h"
-#include "runtime/token.h"
+#include "runtime/coordinator/coordinator.h"
+#include "runtime/rendezvous/addresses.h"
+#include "runtime/rendezvous/rendezvous.h"
+#include "runtime/rendezvous/token.h"
+#include "runtime/simulate/simulate.h"
 #include "session/recorded_run.h"
 #include "session/signals.h"
 
@@ -63,7 +63,7 @@ const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simula
 // Who takes part in a run, and where they meet.
 Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job)};
-  gathering.host = visitor_of_this_process();
+  gathering.host = peer_of_this_process();
   if (!flags.listen) {
     return gathering;
   }
@@ -95,7 +95,7 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
 
 // What to type on the other machines. A token that is in the environment here is known there.
 void invite(const RunFlags& flags, const Job& job, const Coordinator& coordinator) {
-  const auto port = coordinator.door().port;
+  const auto port = coordinator.rendezvous().port;
   const std::string host = parse_endpoint(*flags.listen)->host;
   const bool known = !token_of_environment().empty();
   fmt::print(stderr, "motley: {} {} to come, from any machine:\n  {}motley worker --join {}\n",

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/children.h"
+#include "runtime/launch/children.h"
 
 namespace motley {
 

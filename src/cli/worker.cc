@@ -7,8 +7,8 @@
 #include "compute/load.h"
 #include "motley/run.h"
 #include "motley/session.h"
-#include "runtime/calibration.h"
-#include "runtime/token.h"
+#include "runtime/rendezvous/token.h"
+#include "runtime/simulate/calibration.h"
 
 namespace motley {
 namespace {
@@ -40,7 +40,7 @@ void take_part(Session& session) {
     throw RunFailed(job.error().message);
   }
   if (session.rank() >= job->cluster.workers) {
-    hold_parameters(session, *job);
+    run_parameter_server(session, *job);
   } else {
     train_job(session, *job);
   }

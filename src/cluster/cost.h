@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cluster/spec.h"
+#include "motley/cluster/spec.h"
 
 namespace motley {
 

@@ -1,4 +1,4 @@
-#include "cluster/graph.h"
+#include "motley/cluster/graph.h"
 
 #include <algorithm>
 #include <bit>

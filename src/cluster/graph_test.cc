@@ -1,4 +1,4 @@
-#include "cluster/graph.h"
+#include "motley/cluster/graph.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

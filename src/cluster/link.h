@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

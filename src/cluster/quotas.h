@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "cluster/spec.h"
+#include "motley/cluster/spec.h"
 
 namespace motley {
 

@@ -6,7 +6,7 @@ Batch::Batch(std::vector<std::int64_t> shape) : shape_(std::move(shape)) {
   shape_.insert(shape_.begin(), 0);
 }
 
-void Batch::gather(const Samples& samples, std::span<const SampleIndex> rows) {
+void Batch::gather(const SampleTable& samples, std::span<const SampleIndex> rows) {
   const auto count = static_cast<std::int64_t>(rows.size());
   if (count != shape_[0]) {
     shape_[0] = count;

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "base/ids.h"
 #include "compute/data/dataset.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 
@@ -17,7 +17,7 @@ class Batch {
   explicit Batch(std::vector<std::int64_t> shape);
 
   // Fills the batch with these samples. What the accessors gave before is overwritten.
-  void gather(const Samples& samples, std::span<const SampleIndex> rows);
+  void gather(const SampleTable& samples, std::span<const SampleIndex> rows);
 
   const torch::Tensor& features() const { return features_; }  // [batch, ...shape] floats
   const torch::Tensor& labels() const { return labels_; }      // [batch] int64

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/failure.h"
+#include "motley/base/failure.h"
 
 namespace motley {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "sync/replica.h"
+#include "motley/sync/replica.h"
 
 namespace motley {
 

@@ -1,6 +1,6 @@
 #include "compute/load.h"
 
-#include "compute/torch_door.h"
+#include "compute/torch_loader.h"
 
 namespace motley {
 namespace {
@@ -48,7 +48,7 @@ Result<std::shared_ptr<Task>> load_task(const Job& job, Parts parts) {
       return tl::unexpected(ok.error());
     }
   }
-  return task_behind_door(job, std::move(*data));
+  return load_torch_task(job, std::move(*data));
 }
 
 }  // namespace motley

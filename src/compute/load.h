@@ -1,4 +1,4 @@
-// From a job to what it trains: the one door to models and data. No torch in here.
+// From a job to what it trains: the one rendezvous to models and data. No torch in here.
 //
 //   Result<std::shared_ptr<Task>> task = load_task(job, Parts::kTraining);   // a worker
 //   Result<std::shared_ptr<Task>> task = load_task(job, Parts::kBoth);       // a coordinator
@@ -20,8 +20,8 @@
 
 #include "base/error.h"
 #include "compute/data/dataset.h"
-#include "job/job.h"
-#include "sync/task.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
 
 namespace motley {
 

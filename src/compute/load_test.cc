@@ -1,4 +1,4 @@
-// Jobs through the one door, as runtime and simulator use it: without torch.
+// Jobs through load_task(), as the command line uses it: without torch headers.
 #include "compute/load.h"
 
 #include <gtest/gtest.h>
@@ -10,17 +10,9 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "compute/torch_door.h"
-#include "compute/torch_task.h"
 #include "tests/data_files.h"
 
 namespace motley {
-
-// Torch is linked to this program: the door stands open.
-Result<std::shared_ptr<Task>> task_behind_door(const Job& job, Dataset data) {
-  return make_torch_task(job, std::move(data));
-}
-
 namespace {
 
 Job synthetic_job(const std::string& model, std::int64_t features = 784) {

@@ -129,9 +129,9 @@ nn::Sequential make_resnet20(const Shape& shape, std::int64_t classes) {
   return net;
 }
 
-class BuiltinNetwork final : public Network {
+class BuiltinModel final : public TorchModel {
  public:
-  explicit BuiltinNetwork(nn::Sequential layers) : layers_(std::move(layers)) {}
+  explicit BuiltinModel(nn::Sequential layers) : layers_(std::move(layers)) {}
 
   torch::Tensor forward(const torch::Tensor& batch) override { return layers_->forward(batch); }
   void set_training(bool on) override { layers_->train(on); }
@@ -153,20 +153,20 @@ class BuiltinNetwork final : public Network {
 
 }  // namespace
 
-std::unique_ptr<Network> make_builtin(const std::string& kind, const Shape& shape,
-                                      std::int64_t classes, std::uint64_t seed) {
+std::unique_ptr<TorchModel> make_builtin(const std::string& kind, const Shape& shape,
+                                         std::int64_t classes, std::uint64_t seed) {
   torch::manual_seed(seed);
   if (kind == "svm") {
-    return std::make_unique<BuiltinNetwork>(make_svm(shape, classes));
+    return std::make_unique<BuiltinModel>(make_svm(shape, classes));
   }
   if (kind == "mlp") {
-    return std::make_unique<BuiltinNetwork>(make_mlp(shape, classes));
+    return std::make_unique<BuiltinModel>(make_mlp(shape, classes));
   }
   if (kind == "cnn") {
-    return std::make_unique<BuiltinNetwork>(make_cnn(shape, classes));
+    return std::make_unique<BuiltinModel>(make_cnn(shape, classes));
   }
   if (kind == "resnet20") {
-    return std::make_unique<BuiltinNetwork>(make_resnet20(shape, classes));
+    return std::make_unique<BuiltinModel>(make_resnet20(shape, classes));
   }
   return nullptr;
 }

@@ -18,14 +18,14 @@
 #include <string>
 #include <vector>
 
-#include "compute/network.h"
+#include "compute/torch_model.h"
 
 namespace motley {
 
 // The initial state is decided by the seed alone, through torch's global generator.
 // nullptr: no such kind.
-std::unique_ptr<Network> make_builtin(const std::string& kind,
-                                      const std::vector<std::int64_t>& shape, std::int64_t classes,
-                                      std::uint64_t seed);
+std::unique_ptr<TorchModel> make_builtin(const std::string& kind,
+                                         const std::vector<std::int64_t>& shape,
+                                         std::int64_t classes, std::uint64_t seed);
 
 }  // namespace motley

@@ -28,7 +28,7 @@ std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainSpec& train,
 
 }  // namespace
 
-TorchReplica::TorchReplica(std::unique_ptr<Network> network, std::shared_ptr<const Dataset> data,
+TorchReplica::TorchReplica(std::unique_ptr<TorchModel> network, std::shared_ptr<const Dataset> data,
                            const TrainSpec& train)
     : network_(std::move(network)),
       data_(std::move(data)),

@@ -1,4 +1,4 @@
-// TorchReplica: a Network trained through flat blocks (compute/flat_model.h).
+// TorchReplica: a TorchModel trained through flat blocks (compute/flat_model.h).
 //
 // A sum over shares of a batch equals the sum over the batch, except where the network looks across
 // samples: BatchNorm uses the statistics of each share, and of each micro-batch, on its own.
@@ -12,15 +12,15 @@
 
 #include "compute/batch.h"
 #include "compute/flat_model.h"
-#include "compute/network.h"
-#include "job/job.h"
-#include "sync/replica.h"
+#include "compute/torch_model.h"
+#include "motley/job/job.h"
+#include "motley/sync/replica.h"
 
 namespace motley {
 
 class TorchReplica final : public Replica {
  public:
-  TorchReplica(std::unique_ptr<Network> network, std::shared_ptr<const Dataset> data,
+  TorchReplica(std::unique_ptr<TorchModel> network, std::shared_ptr<const Dataset> data,
                const TrainSpec& train);
 
   Block parameters() override;
@@ -35,7 +35,7 @@ class TorchReplica final : public Replica {
  private:
   double accumulate(std::span<const SampleIndex> micro_batch);
 
-  std::unique_ptr<Network> network_;
+  std::unique_ptr<TorchModel> network_;
   std::shared_ptr<const Dataset> data_;
   const std::size_t micro_batch_;
   Batch batch_;

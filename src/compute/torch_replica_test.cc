@@ -22,7 +22,7 @@ std::shared_ptr<const Dataset> small_data() {
   return std::make_shared<const Dataset>(*read_dataset(spec, 1, Parts::kTraining));
 }
 
-std::unique_ptr<Network> small_mlp() { return make_builtin("mlp", {20}, 4, 5); }
+std::unique_ptr<TorchModel> small_mlp() { return make_builtin("mlp", {20}, 4, 5); }
 
 std::vector<SampleIndex> step_samples(std::size_t step) {
   std::vector<SampleIndex> samples(16);
@@ -106,7 +106,7 @@ TEST(TorchReplica, MicroBatchesAddUpToTheBatch) {
 
 TEST(TorchReplica, TheBlockIsTheModel) {
   auto owned = small_mlp();
-  Network* network = owned.get();
+  TorchModel* network = owned.get();
   TorchReplica replica(std::move(owned), small_data(), TrainSpec{});
   const torch::Tensor input = torch::ones({1, 20});
   const torch::NoGradGuard no_grad;

@@ -8,9 +8,9 @@
 #include "base/check.h"
 #include "compute/batch.h"
 #include "compute/models.h"
-#include "compute/network.h"
 #include "compute/threads.h"
 #include "compute/torch_error.h"
+#include "compute/torch_model.h"
 #include "compute/torch_replica.h"
 #include "compute/torchscript.h"
 
@@ -21,7 +21,7 @@ constexpr std::size_t kEvaluationBatch = 1000;
 
 class TorchTask final : public Task {
  public:
-  TorchTask(const Job& job, std::shared_ptr<const Dataset> data, NetworkMaker make_network)
+  TorchTask(const Job& job, std::shared_ptr<const Dataset> data, TorchModelMaker make_network)
       : train_(job.train),
         threads_(job.cluster.threads),
         data_(std::move(data)),
@@ -52,17 +52,17 @@ class TorchTask final : public Task {
   TrainSpec train_;
   int threads_;
   std::shared_ptr<const Dataset> data_;
-  NetworkMaker make_network_;
-  std::unique_ptr<Network> judge_;  // the network that evaluates, made when first needed
+  TorchModelMaker make_network_;
+  std::unique_ptr<TorchModel> evaluator_;  // the network that evaluates, made when first needed
 };
 
 std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
   MOTLEY_CHECK(data_->test.size() > 0, "an evaluation needs the test samples");
-  if (!judge_) {
-    judge_ = make_network_();
-    judge_->set_training(false);
+  if (!evaluator_) {
+    evaluator_ = make_network_();
+    evaluator_->set_training(false);
   }
-  load_snapshot(*judge_, snapshot);
+  load_snapshot(*evaluator_, snapshot);
 
   const torch::NoGradGuard no_grad;
   Batch batch(data_->shape);
@@ -74,7 +74,7 @@ std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
     const std::size_t count = std::min(kEvaluationBatch, all.size() - begin);
     batch.gather(data_->test, std::span(all).subspan(begin, count));
     const torch::Tensor logits = with_short_errors(
-        "the model failed in evaluation", [&] { return judge_->forward(batch.features()); });
+        "the model failed in evaluation", [&] { return evaluator_->forward(batch.features()); });
     loss += summed_loss(logits, batch.labels()).item<double>();
     right += logits.argmax(1).eq(batch.labels()).sum().item<std::int64_t>();
   }
@@ -82,12 +82,12 @@ std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
   return Evaluation{loss / total, static_cast<double>(right) / total};
 }
 
-Result<NetworkMaker> network_maker(const Job& job, const Dataset& data) {
+Result<TorchModelMaker> network_maker(const Job& job, const Dataset& data) {
   if (job.model.kind == "torchscript") {
     return load_torchscript(job.model.path, data.shape, data.classes);
   }
-  NetworkMaker maker = [kind = job.model.kind, shape = data.shape, classes = data.classes,
-                        seed = job.seed] { return make_builtin(kind, shape, classes, seed); };
+  TorchModelMaker maker = [kind = job.model.kind, shape = data.shape, classes = data.classes,
+                           seed = job.seed] { return make_builtin(kind, shape, classes, seed); };
   try {
     if (maker() == nullptr) {
       return fail("model.kind = \"{}\": expected svm, mlp, cnn, resnet20, torchscript or phantom",

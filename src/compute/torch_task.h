@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "compute/data/dataset.h"
-#include "job/job.h"
-#include "sync/task.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
 
 namespace motley {
 

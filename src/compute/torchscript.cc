@@ -18,9 +18,9 @@ bool listed(const std::vector<torch::Tensor>& tensors, const torch::Tensor& tens
                      [&](const torch::Tensor& other) { return other.is_same(tensor); });
 }
 
-class ScriptNetwork final : public Network {
+class ScriptModel final : public TorchModel {
  public:
-  explicit ScriptNetwork(torch::jit::Module module) : module_(std::move(module)) {}
+  explicit ScriptModel(torch::jit::Module module) : module_(std::move(module)) {}
 
   torch::Tensor forward(const torch::Tensor& batch) override {
     return module_.forward({batch}).toTensor();
@@ -52,12 +52,12 @@ class ScriptNetwork final : public Network {
   torch::jit::Module module_;
 };
 
-std::unique_ptr<ScriptNetwork> parse(const std::string& bytes) {
+std::unique_ptr<ScriptModel> parse(const std::string& bytes) {
   std::istringstream in(bytes);
-  return std::make_unique<ScriptNetwork>(torch::jit::load(in, torch::kCPU));
+  return std::make_unique<ScriptModel>(torch::jit::load(in, torch::kCPU));
 }
 
-Status check_tensors(const std::string& path, ScriptNetwork& network) {
+Status check_tensors(const std::string& path, ScriptModel& network) {
   const auto expect_floats = [&](const auto& named_tensors, const char* what) -> Status {
     for (const auto& [name, tensor] : named_tensors) {
       if (tensor.is_floating_point() && tensor.scalar_type() != torch::kFloat32) {
@@ -77,7 +77,7 @@ Status check_tensors(const std::string& path, ScriptNetwork& network) {
 }
 
 // The name of a float buffer that is no longer the tensor it was in `before`; empty when none.
-std::string replaced_buffer(ScriptNetwork& network, const std::vector<torch::Tensor>& before) {
+std::string replaced_buffer(ScriptModel& network, const std::vector<torch::Tensor>& before) {
   for (const auto& [name, tensor] : network.module().named_buffers()) {
     if (tensor.is_floating_point() && !listed(before, tensor)) {
       return name;
@@ -87,7 +87,7 @@ std::string replaced_buffer(ScriptNetwork& network, const std::vector<torch::Ten
 }
 
 // Runs the module on two samples of zeros.
-Status try_forward(const std::string& path, ScriptNetwork& network,
+Status try_forward(const std::string& path, ScriptModel& network,
                    const std::vector<std::int64_t>& shape, std::int64_t classes, bool training) {
   std::vector<std::int64_t> batch_shape{2};
   batch_shape.insert(batch_shape.end(), shape.begin(), shape.end());
@@ -117,15 +117,15 @@ Status try_forward(const std::string& path, ScriptNetwork& network,
 
 }  // namespace
 
-Result<NetworkMaker> load_torchscript(const std::string& path,
-                                      const std::vector<std::int64_t>& shape,
-                                      std::int64_t classes) {
+Result<TorchModelMaker> load_torchscript(const std::string& path,
+                                         const std::vector<std::int64_t>& shape,
+                                         std::int64_t classes) {
   const auto file = read_file(path, kMaxBytes);
   if (!file) {
     return tl::unexpected(file.error());
   }
   const auto bytes = std::make_shared<const std::string>(file->begin(), file->end());
-  std::unique_ptr<ScriptNetwork> network;
+  std::unique_ptr<ScriptModel> network;
   try {
     network = parse(*bytes);
   } catch (const std::exception& error) {

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compute/network.h"
+#include "compute/torch_model.h"
 
 namespace motley {
 
 // The file is read once; the maker keeps its bytes.
-Result<NetworkMaker> load_torchscript(const std::string& path,
-                                      const std::vector<std::int64_t>& shape, std::int64_t classes);
+Result<TorchModelMaker> load_torchscript(const std::string& path,
+                                         const std::vector<std::int64_t>& shape,
+                                         std::int64_t classes);
 
 }  // namespace motley

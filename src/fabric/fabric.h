@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "node/message.h"
+#include "motley/node/message.h"
 
 namespace motley {
 

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "node/message.h"
+#include "motley/node/message.h"
 
 namespace motley {
 

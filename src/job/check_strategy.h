@@ -2,7 +2,7 @@
 #pragma once
 
 #include "job/document.h"
-#include "job/job.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

@@ -41,8 +41,8 @@ inline constexpr Choice kSyncMethods[] = {
      "(Shen et al.)"},
     {"local_sgd", "some steps each on its own model, then a weighted average of all"},
 };
-// These, and what a program has registered (sync/registry.h). The texts of a choice that is added
-// live as long as the program; add before a job is read.
+// These, and what a program has registered (motley/sync/registry.h). The texts of a choice that is
+// added live as long as the program; add before a job is read.
 std::span<const Choice> sync_methods();
 void add_sync_method(const Choice& choice);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "job/choices.h"
-#include "job/job.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "job/job.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

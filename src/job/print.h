@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "job/job.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

@@ -70,9 +70,9 @@ TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
 
 TEST(ProgramJob, IsNotForTheCommandLine) {
   for (const Mode mode : {Mode::kTrain, Mode::kSimulate}) {
-    const auto job = parse_job(
-        "[model]\nkind = \"program\"\n[data]\nkind = \"program\"\n[cluster]\nunit = 1\n",
-        "job.toml", {}, mode);
+    const auto job =
+        parse_job("[model]\nkind = \"program\"\n[data]\nkind = \"program\"\n[cluster]\nunit = 1\n",
+                  "job.toml", {}, mode);
     EXPECT_EQ(reason(job),
               "job.toml:2: \"program\" is what programs that use motley as a library train, and "
               "only they can");

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "node/node.h"
+#include "motley/node/node.h"
 
 namespace motley {
 

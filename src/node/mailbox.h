@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "node/message.h"
-#include "node/node.h"
+#include "motley/node/message.h"
+#include "motley/node/node.h"
 
 namespace motley {
 

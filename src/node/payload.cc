@@ -1,4 +1,4 @@
-#include "node/payload.h"
+#include "motley/node/payload.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "record/journal.h"
+#include "motley/record/journal.h"
 
 #include <array>
 #include <utility>

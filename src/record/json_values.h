@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/figure.h"
+#include "motley/base/figure.h"
 
 namespace motley {
 

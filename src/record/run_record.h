@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "record/journal.h"
+#include "motley/record/journal.h"
 #include "record/kept.h"
 #include "record/straggler.h"
 #include "record/summary.h"

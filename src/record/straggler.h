@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

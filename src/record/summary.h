@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/figure.h"
-#include "base/ids.h"
+#include "motley/base/figure.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

@@ -1,6 +1,6 @@
 // Coordinator and workers as real processes, without torch: this program is its own worker, so that
 // the sanitizers see both sides.
-#include "runtime/coordinator.h"
+#include "runtime/coordinator/coordinator.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,8 +14,8 @@
 #include "job/print.h"
 #include "motley/run.h"
 #include "motley/session.h"
-#include "runtime/simulate.h"
-#include "runtime/token.h"
+#include "runtime/rendezvous/token.h"
+#include "runtime/simulate/simulate.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/recording_monitor.h"
@@ -57,7 +57,7 @@ void take_part(Session& session) {
     raise(SIGKILL);
   }
   if (is_server) {
-    return hold_parameters(session, job);
+    return run_parameter_server(session, job);
   }
   const auto task = toy_task(job);
   const auto replica = task->make_replica();

@@ -6,9 +6,9 @@
 
 namespace motley {
 
-class Host::Judging final : public Task {
+class Host::ProgramTask final : public Task {
  public:
-  Judging(std::int64_t samples, EvaluateFunction evaluate)
+  ProgramTask(std::int64_t samples, EvaluateFunction evaluate)
       : samples_(samples), evaluate_(std::move(evaluate)) {}
 
   std::int64_t training_samples() const override { return samples_; }
@@ -30,14 +30,14 @@ class Host::Judging final : public Task {
   }
 
   // On the program's thread.
-  void judge_waiting() {
+  void evaluate_waiting() {
     std::unique_lock lock(mutex_);
-    judge(lock);
+    evaluate(lock);
   }
   void judge_until_over() {
     std::unique_lock lock(mutex_);
     while (!over_) {
-      judge(lock);
+      evaluate(lock);
       changed_.wait(lock, [&] { return is_asked() || over_; });
     }
   }
@@ -56,7 +56,7 @@ class Host::Judging final : public Task {
   }
 
  private:
-  void judge(std::unique_lock<std::mutex>& lock) {
+  void evaluate(std::unique_lock<std::mutex>& lock) {
     if (is_asked()) {
       const Snapshot& snapshot = *asked_;
       lock.unlock();  // who asked waits for the answer
@@ -81,7 +81,7 @@ class Host::Judging final : public Task {
 
 Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
            const std::optional<std::string>& out, bool progress, Gathering gathering)
-    : job_(job), judging_(std::make_unique<Judging>(training_samples, std::move(evaluate))) {
+    : job_(job), evaluating_(std::make_unique<ProgramTask>(training_samples, std::move(evaluate))) {
   if (out) {
     auto dir = RunDir::create(out, job.name);
     if (!dir) {
@@ -91,7 +91,7 @@ Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evalu
   }
   watch_ = std::make_unique<Watch>(dir_.get(), facts_of(job, "train", training_samples),
                                    ProgressDisplay::style_for(!progress), nullptr);
-  coordinator_ = std::make_unique<Coordinator>(job, *judging_, *watch_, std::move(gathering));
+  coordinator_ = std::make_unique<Coordinator>(job, *evaluating_, *watch_, std::move(gathering));
   thread_ = std::thread([this] { conduct(); });
 }
 
@@ -105,18 +105,18 @@ Admission Host::admission(Rank rank) const {
 
 void Host::conduct() {
   try {
-    summary_ = record_run(dir_.get(), job_, *judging_, *watch_,
+    summary_ = record_run(dir_.get(), job_, *evaluating_, *watch_,
                           [&](RunMonitor&) { return coordinator_->run(); });
   } catch (...) {
     error_ = std::current_exception();
   }
-  judging_->end();
+  evaluating_->end();
 }
 
-void Host::judge_waiting() { judging_->judge_waiting(); }
+void Host::evaluate_waiting() { evaluating_->evaluate_waiting(); }
 
 Summary Host::finish() {
-  judging_->judge_until_over();
+  evaluating_->judge_until_over();
   thread_.join();
   if (error_) {
     std::rethrow_exception(error_);
@@ -125,7 +125,7 @@ Summary Host::finish() {
 }
 
 void Host::give_up() {
-  judging_->close();
+  evaluating_->close();
   if (thread_.joinable()) {
     thread_.join();
   }

@@ -2,7 +2,7 @@
 //
 //   Host host(job, training_samples, gathering, options);
 //   Worker worker(host.admission());
-//   ... host.judge_waiting() between two steps ...
+//   ... host.evaluate_waiting() between two steps ...
 //   const Summary summary = host.finish();          // the worker has left
 //
 // Models are judged by the program's own function, on the program's own thread: it may use the
@@ -19,12 +19,12 @@
 #include <string>
 #include <thread>
 
-#include "job/job.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
 #include "record/run_dir.h"
 #include "record/summary.h"
-#include "runtime/coordinator.h"
+#include "runtime/coordinator/coordinator.h"
 #include "session/watch.h"
-#include "sync/task.h"
 
 namespace motley {
 
@@ -33,7 +33,7 @@ using EvaluateFunction = std::function<Evaluation(const Snapshot&)>;
 class Host {
  public:
   // `evaluate` may be none. Throws Refused when the directory cannot be made, RunFailed when the
-  // door cannot be opened.
+  // rendezvous cannot be opened.
   Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
        const std::optional<std::string>& out, bool progress, Gathering gathering);
   // Gives up what is still under way.
@@ -43,7 +43,7 @@ class Host {
   Admission admission(Rank rank) const;
 
   // Calls `evaluate` for the models that wait to be judged.
-  void judge_waiting();
+  void evaluate_waiting();
   // Judges until the run is over. Throws RunFailed.
   Summary finish();
   // The same for a run that fails: returns when everybody has been told.
@@ -51,13 +51,13 @@ class Host {
 
  private:
   // What the coordinator takes for the task: asks the program's thread.
-  class Judging;
+  class ProgramTask;
 
   void conduct();
 
   const Job& job_;
   std::unique_ptr<RunDir> dir_;
-  std::unique_ptr<Judging> judging_;
+  std::unique_ptr<ProgramTask> evaluating_;
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<Coordinator> coordinator_;
   std::optional<Summary> summary_;  // of the thread, until it has ended

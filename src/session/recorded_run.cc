@@ -4,11 +4,11 @@
 
 #include "cluster/cost.h"
 #include "job/print.h"
+#include "motley/sync/strategy.h"
 #include "motley/version.h"
 #include "page/page.h"
 #include "record/document.h"
 #include "record/trace.h"
-#include "sync/strategy.h"
 
 namespace motley {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "job/job.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
 #include "record/run_dir.h"
 #include "record/summary.h"
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 #include "session/watch.h"
-#include "sync/task.h"
 
 namespace motley {
 

@@ -11,12 +11,12 @@
 
 #include "job/parse.h"
 #include "job/print.h"
-#include "runtime/addresses.h"
-#include "runtime/worker.h"
+#include "runtime/rendezvous/addresses.h"
+#include "runtime/worker/worker.h"
 #include "session/host.h"
-#include "session/last_words.h"
 #include "session/session_impl.h"
 #include "session/signals.h"
+#include "session/terminate_handler.h"
 
 namespace motley {
 namespace {
@@ -93,7 +93,7 @@ class Servers {
   Servers(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in)
       : let_in_(std::move(let_in)) {
     for (int server = worker; server < job.servers(); server += job.cluster.workers) {
-      threads_.emplace_back([this, &job, server] { hold(job, job.cluster.workers + server); });
+      threads_.emplace_back([this, &job, server] { run_server(job, job.cluster.workers + server); });
     }
   }
   ~Servers() { join(); }
@@ -109,7 +109,7 @@ class Servers {
  private:
   // Whatever goes wrong, the coordinator knows of it or misses it; who is refused hears why as a
   // worker, too.
-  void hold(const Job& job, Rank rank) {
+  void run_server(const Job& job, Rank rank) {
     const auto admission = let_in_(rank);
     if (!admission) {
       return;
@@ -117,7 +117,7 @@ class Servers {
     Worker worker(*admission);
     try {
       const auto text = worker.join(signal_before_start);
-      const Status status = text ? worker.hold(job) : tl::unexpected(text.error());
+      const Status status = text ? worker.run_server(job) : tl::unexpected(text.error());
       if (!status) {
         worker.fail({kAnyRank, status.error().message});
       }
@@ -143,7 +143,7 @@ class Run::Impl {
     }
     forget_cause();
     const World& world = session.world;
-    Visitor me = visitor_of_this_process();
+    Peer me = peer_of_this_process();
     me.rank = world.rank;
     me.token = world.token;
     me.job = to_toml(job_);
@@ -151,10 +151,11 @@ class Run::Impl {
                         ? fmt::format("parameters {}", replica.parameters().size)
                         : std::move(hooks.parameters);
     if (world.rank == 0) {
-      open_door(session, me, samples, std::move(hooks.evaluate));
+      open_rendezvous(session, me, samples, std::move(hooks.evaluate));
     }
-    const auto let_in = [this, me, door = world.master, patience = session.patience](Rank rank) {
-      return host_ ? host_->admission(rank) : knock_as(rank, door, me, patience);
+    const auto let_in = [this, me, rendezvous = world.master,
+                         patience = session.patience](Rank rank) {
+      return host_ ? host_->admission(rank) : join_as(rank, rendezvous, me, patience);
     };
     servers_ = std::make_unique<Servers>(job_, world.rank, let_in);
     const auto admission = let_in(world.rank);
@@ -166,7 +167,7 @@ class Run::Impl {
       expect(text ? worker_->start(job_, replica, samples, Beginning::kOfRankZero)
                   : tl::unexpected(text.error()));
     });
-    last_words_.emplace([this](const std::string& why) {
+    terminate_notice_.emplace([this](const std::string& why) {
       if (under_way()) {
         clean_up(worker_->fail({kAnyRank, why}));
       }
@@ -176,7 +177,7 @@ class Run::Impl {
   // With the job that was given.
   Impl(Session::Impl& session, const Job& job, Replica& replica, std::int64_t samples)
       : session_(session), turn_(std::in_place, session), job_(job), worker_(session.worker.get()) {
-    guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kAlike)); });
+    guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kBroadcast)); });
   }
 
   ~Impl() {
@@ -193,7 +194,7 @@ class Run::Impl {
     obey_signals();
     return guarded([&] {
       if (host_) {
-        host_->judge_waiting();
+        host_->evaluate_waiting();
       }
       const auto work = worker_->begin();
       has_work_ = work.has_value();
@@ -255,8 +256,8 @@ class Run::Impl {
     });
   }
 
-  void open_door(Session::Impl& session, const Visitor& me, std::int64_t samples,
-                 EvaluateFunction evaluate) {
+  void open_rendezvous(Session::Impl& session, const Peer& me, std::int64_t samples,
+                       EvaluateFunction evaluate) {
     Gathering gathering;
     gathering.job_text = me.job;
     gathering.host = me;
@@ -268,9 +269,10 @@ class Run::Impl {
                                    session.progress, std::move(gathering));
   }
 
-  static Result<Admission> knock_as(Rank rank, const Endpoint& door, Visitor me, Seconds patience) {
+  static Result<Admission> join_as(Rank rank, const Endpoint& rendezvous, Peer me,
+                                   Seconds patience) {
     me.rank = rank;
-    return knock(door, me, patience, signal_before_start);
+    return join_rendezvous(rendezvous, me, patience, signal_before_start);
   }
 
   static void expect(const Status& status) {
@@ -349,13 +351,13 @@ class Run::Impl {
     result_.stopped = worker_->stopped();
     if (host_) {
       take(host_->finish());
-      host_.reset();  // the next run has a door of its own
+      host_.reset();  // the next run has a rendezvous of its own
     }
     result_.steps = result_.samples / job_.train.batch;
     over_ = true;
     turn_.reset();
     session_.stopped = result_.stopped;
-    last_words_.reset();
+    terminate_notice_.reset();
   }
 
   void take(const Summary& summary) {
@@ -382,7 +384,7 @@ class Run::Impl {
   bool over_ = false;
   std::optional<std::string> why_failed_;
   RunResult result_;
-  std::optional<LastWords> last_words_;
+  std::optional<TerminateNotice> terminate_notice_;
 };
 
 Run::Run(Session& session, const Options& options, Replica& replica, std::int64_t training_samples,
@@ -400,10 +402,10 @@ void Run::stop() { impl_->stop("the program"); }
 const Job& Run::job() const { return impl_->job(); }
 const RunResult& Run::result() const { return impl_->result(); }
 
-void hold_parameters(Session& session, const Job& job) {
+void run_parameter_server(Session& session, const Job& job) {
   Worker& worker = *session.impl().worker;
   try {
-    if (const Status status = worker.hold(job); !status) {
+    if (const Status status = worker.run_server(job); !status) {
       throw RunFailed(status.error().message);
     }
   } catch (...) {

@@ -10,10 +10,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "runtime/addresses.h"
-#include "session/last_words.h"
+#include "runtime/rendezvous/addresses.h"
 #include "session/session_impl.h"
 #include "session/signals.h"
+#include "session/terminate_handler.h"
 
 namespace motley {
 namespace {
@@ -99,32 +99,32 @@ Session::Impl::~Impl() { exists = false; }
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Session::Session(int& argc, char** argv) : impl_(std::make_unique<Impl>()) {
-  speak_last_words();
+  install_terminate_handler();
   take_flags(*impl_, argc, argv);
   const auto world = world_from([](const char* name) { return std::getenv(name); });
   if (!world) {
     throw Refused(world.error().message);
   }
   impl_->world = *world;
-  set_last_words_rank(world->rank, world->size);
+  set_terminate_rank(world->rank, world->size);
   catch_signals(SecondSignal::kEndsTheProcess);
 }
 
 Session::~Session() = default;
 
-Session Session::join(const std::string& door, int rank, const std::string& token) {
-  const auto endpoint = parse_endpoint(door);
+Session Session::join(const std::string& rendezvous, int rank, const std::string& token) {
+  const auto endpoint = parse_endpoint(rendezvous);
   if (!endpoint) {
     throw Refused(endpoint.error().message);
   }
   auto impl = std::make_unique<Impl>();
-  Visitor me = visitor_of_this_process();
+  Peer me = peer_of_this_process();
   me.rank = rank < 0 ? std::nullopt : std::optional<Rank>(rank);
   me.token = token;
   if (endpoint->port == 0) {
-    throw Refused(door + ": port 0 is nobody's");
+    throw Refused(rendezvous + ": port 0 is nobody's");
   }
-  const auto admission = knock(*endpoint, me, impl->patience);
+  const auto admission = join_rendezvous(*endpoint, me, impl->patience);
   if (!admission) {
     throw RunFailed(admission.error().message);
   }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "motley/session.h"
-#include "runtime/worker.h"
-#include "runtime/world.h"
+#include "runtime/launch/world.h"
+#include "runtime/worker/worker.h"
 
 namespace motley {
 

@@ -13,7 +13,7 @@
 #include "record/run_dir.h"
 #include "record/run_figures.h"
 #include "record/run_record.h"
-#include "runtime/run.h"
+#include "runtime/run/run.h"
 #include "session/progress.h"
 
 namespace motley {

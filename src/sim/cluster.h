@@ -7,10 +7,10 @@
 //   }
 //   cluster.run();
 //
-// Bodies are the product's own protocol code: they see a Node (node/node.h) and cannot tell that
-// their seconds are virtual. Everything runs on the thread that calls run(), and the same inputs
-// give the same order of events, always. There is no global state: any number of clusters may live
-// in a process, on one thread or on several.
+// Bodies are the product's own protocol code: they see a Node (motley/node/node.h) and cannot tell
+// that their seconds are virtual. Everything runs on the thread that calls run(), and the same
+// inputs give the same order of events, always. There is no global state: any number of clusters
+// may live in a process, on one thread or on several.
 //
 // What a fiber may use of its stack is 64 KiB. Bodies given to Node::busy() run on the stack of the
 // caller of run(), so that they may be as deep as they like; they must not make a Node call that
@@ -27,10 +27,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/ids.h"
 #include "cluster/link.h"
-#include "cluster/spec.h"
-#include "node/node.h"
+#include "motley/base/ids.h"
+#include "motley/cluster/spec.h"
+#include "motley/node/node.h"
 
 namespace motley {
 

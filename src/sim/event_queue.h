@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

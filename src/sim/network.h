@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "base/ids.h"
 #include "cluster/link.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

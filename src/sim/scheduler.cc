@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "node/node.h"
+#include "motley/node/node.h"
 
 namespace motley {
 namespace {

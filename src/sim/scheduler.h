@@ -16,7 +16,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 #include "sim/event_queue.h"
 #include "sim/fiber.h"
 #include "sim/stack_pool.h"

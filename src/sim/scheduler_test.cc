@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "node/node.h"
+#include "motley/node/node.h"
 
 namespace motley::scheduler_test {
 namespace {

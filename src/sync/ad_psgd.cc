@@ -5,9 +5,9 @@
 #include <mutex>
 
 #include "base/random.h"
-#include "sync/closing.h"
-#include "sync/depot.h"
-#include "sync/supply.h"
+#include "sync/final_average.h"
+#include "sync/sample_client.h"
+#include "sync/sample_server.h"
 #include "sync/weighted_mean.h"
 
 namespace motley {
@@ -38,13 +38,13 @@ class Gossip : public Strategy {
   explicit Gossip(const StrategyContext& context)
       : context_(context),
         partners_(partners_of(context.job, context.node.rank())),
-        supply_(context) {}
+        samples_client_(context) {}
 
   std::optional<Work> begin() final {
     if (over_) {
       return std::nullopt;
     }
-    const Work work = supply_.begin(iteration_);
+    const Work work = samples_client_.begin(iteration_);
     begin_exchange();
     return work;
   }
@@ -53,9 +53,9 @@ class Gossip : public Strategy {
     end_exchange();
     apply(computed.samples > 0);
     ++iteration_;
-    const Progress progress = supply_.finish(computed);
-    if (!supply_.goes_on()) {
-      supply_.leave(std::array{exchanges_});
+    const Progress progress = samples_client_.finish(computed);
+    if (!samples_client_.goes_on()) {
+      samples_client_.leave(std::array{exchanges_});
       part();
       waited_ += average_all(context_);
       over_ = true;
@@ -63,7 +63,7 @@ class Gossip : public Strategy {
     return progress;
   }
 
-  Seconds waited() const final { return waited_ + supply_.waited(); }
+  Seconds waited() const final { return waited_ + samples_client_.waited(); }
 
  protected:
   virtual void begin_exchange() = 0;
@@ -82,7 +82,7 @@ class Gossip : public Strategy {
   Seconds waited_ = 0;
 
  private:
-  Supply supply_;
+  SampleClient samples_client_;
   std::int64_t iteration_ = 0;
   bool over_ = false;
 };
@@ -215,7 +215,7 @@ std::unique_ptr<Strategy> make_ad_psgd(const StrategyContext& context) {
 }
 
 ServiceResult serve_ad_psgd(const ServiceContext& context) {
-  Depot depot(context, GapMeter(context.node.size()));
+  SampleServer depot(context, GapMeter(context.node.size()));
   depot.run();
   std::int64_t exchanges = 0;
   for (const auto& counts : depot.counts()) {

@@ -11,15 +11,16 @@
 //     x -= lr * gradient(x before)            y -= lr * gradient(y when it began to compute)
 //
 // Each exchange leaves the sum of the two models as it was. At the end of the run all workers
-// average once, so that it leaves one model. The coordinator deals out the samples (sync/depot.h).
+// average once, so that it leaves one model. The coordinator deals out the samples
+// (sync/sample_server.h).
 //
 // Cost per iteration of an active worker: its model there and the mean back, while it computes.
 #pragma once
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 #include "tests/figure.h"

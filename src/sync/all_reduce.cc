@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sync/common_steps.h"
+#include "motley/sync/common_steps.h"
 
 namespace motley {
 namespace {

@@ -10,8 +10,8 @@
 
 #include <memory>
 
+#include "motley/sync/strategy.h"
 #include "sync/reducer.h"
-#include "sync/strategy.h"
 
 namespace motley {
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
 #include "tests/toy_task.h"

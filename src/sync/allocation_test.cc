@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "cluster/cost.h"
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "tests/quiet_monitor.h"
 #include "tests/relative_difference.h"
 #include "tests/toy_task.h"

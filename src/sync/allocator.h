@@ -11,20 +11,14 @@
 #include <optional>
 
 #include "allocate/allocation.h"
-#include "allocate/ledger.h"
-#include "job/job.h"
-#include "node/node.h"
-#include "record/journal.h"
-#include "sync/collective.h"
+#include "motley/allocate/ledger.h"
+#include "motley/job/job.h"
+#include "motley/node/node.h"
+#include "motley/record/journal.h"
+#include "motley/sync/collective.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
-
-// How the workers of a method go on from step to step, and so how they tell each other what they
-// measured.
-enum class Advance {
-  kTogether,   // all after the same step: they sum, and hold the same shares at every moment
-  kAtOwnPace,  // they send, and each decides for itself on what it last heard
-};
 
 // From `step` on, these shares held.
 struct ShareChange {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "codec/codec.h"
-#include "job/job.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "sync/collective.h"
+#include "motley/sync/collective.h"
 
 namespace motley {
 namespace {

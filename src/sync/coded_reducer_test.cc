@@ -8,9 +8,9 @@
 
 #include "base/random.h"
 #include "job/choices.h"
+#include "motley/sync/collective.h"
 #include "sim/cluster.h"
 #include "sync/codec_options.h"
-#include "sync/collective.h"
 #include "tests/own_pace.h"
 #include "tests/simulated_job.h"
 

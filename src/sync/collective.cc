@@ -1,4 +1,4 @@
-#include "sync/collective.h"
+#include "motley/sync/collective.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "sync/ring_meeting.h"
 
 namespace motley {
 namespace {

@@ -1,4 +1,4 @@
-#include "sync/collective.h"
+#include "motley/sync/collective.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

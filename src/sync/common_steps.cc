@@ -1,6 +1,8 @@
-#include "sync/common_steps.h"
+#include "motley/sync/common_steps.h"
 
 #include <algorithm>
+
+#include "sync/allocator.h"
 
 namespace motley {
 

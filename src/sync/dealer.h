@@ -8,15 +8,15 @@
 #include <set>
 
 #include "allocate/dispenser.h"
-#include "sync/service.h"
-#include "sync/supply.h"
+#include "motley/sync/service.h"
+#include "sync/sample_client.h"
 
 namespace motley {
 
 class Dealer {
  public:
   // The first step is with the workers already: each rank works out its own share of it.
-  explicit Dealer(const ServiceContext& context, Judged judged = Judged::kMean);
+  explicit Dealer(const ServiceContext& context, Evaluated judged = Evaluated::kMean);
 
   // The next `want` samples of the run, fewer at its end. count = 0: there are no more.
   StepSamples next(std::int64_t want);
@@ -35,15 +35,15 @@ class Dealer {
 
  private:
   const int workers_;
-  const Judged judged_;
+  const Evaluated evaluated_kind_;
   const std::int64_t samples_per_evaluation_;  // 0: none but the last
   const std::function<bool()> stop_requested_;
   Dispenser dispenser_;
-  std::int64_t used_ = 0;        // samples, by all workers
-  std::int64_t evaluation_ = 0;  // the number of the last one
-  std::int64_t evaluated_ = 0;   // samples used when it began
-  std::set<Rank> to_ask_;        // for their part in it
-  std::optional<Rank> judging_;  // whose model it is of, where anyone's will do
+  std::int64_t used_ = 0;           // samples, by all workers
+  std::int64_t evaluation_ = 0;     // the number of the last one
+  std::int64_t evaluated_ = 0;      // samples used when it began
+  std::set<Rank> to_ask_;           // for their part in it
+  std::optional<Rank> evaluating_;  // whose model it is of, where anyone's will do
 };
 
 }  // namespace motley

@@ -7,7 +7,8 @@
 // Whoever advances may have got farther ahead of anybody. The others are looked at in runs that lie
 // side by side, seen from the one who advanced: a run can be passed over when the slowest of it is
 // no farther behind than was known for the shortest way from it. On a graph that looks the same
-// from everywhere (cluster/graph.h: lanes) what is known of a run is one number for all who look.
+// from everywhere (motley/cluster/graph.h: lanes) what is known of a run is one number for all who
+// look.
 //
 // Cost: some dozens of runs per iteration, and all workers while gaps still grow. Memory: 50 bytes
 // a worker, on a list of edges 20 bytes a pair of workers.
@@ -17,9 +18,9 @@
 #include <queue>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/least.h"
-#include "cluster/graph.h"
+#include "motley/base/ids.h"
+#include "motley/cluster/graph.h"
 
 namespace motley {
 

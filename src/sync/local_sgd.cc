@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "sync/collective.h"
-#include "sync/common_steps.h"
+#include "motley/sync/collective.h"
+#include "motley/sync/common_steps.h"
 #include "sync/reducer.h"
 
 namespace motley {

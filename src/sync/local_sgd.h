@@ -18,7 +18,7 @@
 
 #include <memory>
 
-#include "sync/strategy.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 

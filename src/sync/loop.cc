@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "cluster/cost.h"
-#include "sync/registry.h"
-#include "sync/witness.h"
+#include "motley/sync/registry.h"
+#include "sync/recording_node.h"
 
 namespace motley {
 namespace {
@@ -51,8 +51,8 @@ class Training::Impl {
   Impl(Node& bare_node, const Part& part)
       : part_(part),
         journal_(part.journal ? *part.journal : unread_),
-        witness_(bare_node, journal_),
-        node_(part.journal ? static_cast<Node&>(witness_) : bare_node),
+        recording_node_(bare_node, journal_),
+        node_(part.journal ? static_cast<Node&>(recording_node_) : bare_node),
         spans_(journal_),
         method_(*find_strategy(part.job.strategy.sync)),
         ledger_(ledger_options(part.job, part.training_samples)),
@@ -88,7 +88,7 @@ class Training::Impl {
       progress.loss_samples = 0;
     }
     allocator_.after_step(work_->count, computed, progress.samples);
-    witness_.write_down();
+    recording_node_.write_down();
     count(computed);
     const auto report = [&] {
       part_.observer.on_step(result_.times.seconds, progress, result_);
@@ -118,7 +118,7 @@ class Training::Impl {
   const Part part_;
   Journal unread_{0};
   Journal& journal_;
-  Witness witness_;
+  RecordingNode recording_node_;
   Node& node_;
   SpanWriter spans_;
   const StrategyEntry& method_;
@@ -150,7 +150,9 @@ WorkerResult train(Node& node, const Part& part) {
   return training.result();
 }
 
-void hold(Node& node, const Job& job) { find_strategy(job.strategy.sync)->hold(node, job); }
+void run_server(Node& node, const Job& job) {
+  find_strategy(job.strategy.sync)->run_server(node, job);
+}
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal) {

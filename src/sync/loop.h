@@ -13,12 +13,12 @@
 #include <functional>
 #include <memory>
 
-#include "job/job.h"
-#include "node/node.h"
+#include "motley/job/job.h"
+#include "motley/node/node.h"
+#include "motley/sync/replica.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 #include "sync/allocator.h"
-#include "sync/replica.h"
-#include "sync/service.h"
-#include "sync/strategy.h"
 
 namespace motley {
 
@@ -89,7 +89,7 @@ class Training {
 WorkerResult train(Node& node, const Part& part);
 
 // A server's part in a job whose method has servers. Returns when the run is over for all workers.
-void hold(Node& node, const Job& job);
+void run_server(Node& node, const Job& job);
 
 // The coordinator's side of the job's method. Returns when the run is over for all workers; at once
 // when the method has none.

@@ -1,8 +1,8 @@
 #include "sync/reducer.h"
 
+#include "motley/sync/collective.h"
 #include "sync/codec_options.h"
 #include "sync/coded_reducer.h"
-#include "sync/collective.h"
 
 namespace motley {
 namespace {

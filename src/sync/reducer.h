@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "sync/strategy.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 
@@ -29,7 +29,7 @@ class Reducer {
   virtual Seconds waited() const = 0;
 };
 
-// Among the workers themselves, in the job's codec: sync/collective.h without one,
+// Among the workers themselves, in the job's codec: motley/sync/collective.h without one,
 // sync/coded_reducer.h with one.
 std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel channel);
 

@@ -1,4 +1,4 @@
-#include "sync/registry.h"
+#include "motley/sync/registry.h"
 
 #include <array>
 #include <vector>
@@ -22,11 +22,11 @@ constexpr std::array kOwnStrategies = {
     StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
     StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
     StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
-    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, hold_ps_bsp},
-    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, hold_ps_asp},
-    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, hold_ps_ssp},
-    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, hold_adsp},
-    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, hold_ashl},
+    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, run_server_of_ps_bsp},
+    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, run_server_of_ps_asp},
+    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, run_server_of_ps_ssp},
+    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, run_server_of_adsp},
+    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, run_server_of_ashl},
     StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
 };
 
@@ -39,7 +39,7 @@ std::vector<StrategyEntry>& known_strategies() {
 
 void register_strategy(const StrategyEntry& entry, std::string_view summary) {
   MOTLEY_CHECK(!find_strategy(entry.name), "there is a strategy {} already", entry.name);
-  MOTLEY_CHECK(entry.make && !entry.hold, "strategy {} needs a worker's side, and no servers",
+  MOTLEY_CHECK(entry.make && !entry.run_server, "strategy {} needs a worker's side, and no servers",
                entry.name);
   known_strategies().push_back(entry);
   add_sync_method({entry.name, summary});

@@ -10,15 +10,15 @@
 // nothing else is on its way to a worker while it is in the ring. What is (the last updates of hop
 // at the end of a run) is taken to be through when the ring begins.
 //
-// Who hands a RingMeeting to its workers (runtime/simulate.cc) says what the simulator must do for
-// it; without one, a Collective sends messages.
+// Who hands a RingMeeting to its workers (runtime/simulate/simulate.cc) says what the simulator
+// must do for it; without one, a Collective sends messages.
 #pragma once
 
 #include <functional>
 #include <vector>
 
 #include "cluster/link.h"
-#include "node/node.h"
+#include "motley/node/node.h"
 #include "sync/ring_times.h"
 
 namespace motley {

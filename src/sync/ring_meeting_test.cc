@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "motley/sync/collective.h"
 #include "sim/cluster.h"
-#include "sync/collective.h"
 
 namespace motley {
 namespace {

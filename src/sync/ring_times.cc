@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "node/message.h"
-#include "sync/collective.h"
+#include "motley/node/message.h"
+#include "motley/sync/collective.h"
 
 namespace motley {
 namespace {

@@ -1,4 +1,4 @@
-#include "sync/strategy.h"
+#include "motley/sync/strategy.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "sync/replica.h"
+#include "motley/sync/replica.h"
 
 namespace motley {
 

@@ -68,12 +68,12 @@ Result<Dataset> read_cifar10(const std::string& folder, Parts parts) {
     if (auto ok = append_file(base / "test_batch.bin", test); !ok) {
       return tl::unexpected(ok.error());
     }
-    data.test =
-        Samples(kImage, Pixels{std::move(test.pixels), standardisation}, std::move(test.labels));
+    data.test = SampleTable(kImage, Pixels{std::move(test.pixels), standardisation},
+                            std::move(test.labels));
   }
   if (keeps_training(parts)) {
-    data.training = Samples(kImage, Pixels{std::move(training.pixels), standardisation},
-                            std::move(training.labels));
+    data.training = SampleTable(kImage, Pixels{std::move(training.pixels), standardisation},
+                                std::move(training.labels));
   }
   return data;
 }

@@ -35,7 +35,7 @@ void gather_row(const SparseRows& rows, std::size_t row, std::span<float> out) {
   }
 }
 
-std::size_t rows_of(const Samples::Features& features, std::size_t width) {
+std::size_t rows_of(const SampleTable::Features& features, std::size_t width) {
   struct {
     std::size_t operator()(const std::vector<float>& f) const { return f.size() / width; }
     std::size_t operator()(const Pixels& f) const { return f.values.size() / width; }
@@ -79,14 +79,14 @@ Standardisation standardise(std::span<const std::uint8_t> images, std::size_t wi
   return result;
 }
 
-Samples::Samples(std::size_t width, Features features, std::vector<std::int32_t> labels)
+SampleTable::SampleTable(std::size_t width, Features features, std::vector<std::int32_t> labels)
     : width_(width), features_(std::move(features)), labels_(std::move(labels)) {
   MOTLEY_CHECK(width > 0 && rows_of(features_, width) == labels_.size(),
                "{} labels for features of another number of samples", labels_.size());
 }
 
-void Samples::gather(std::span<const SampleIndex> rows, std::span<float> out,
-                     std::span<std::int64_t> labels) const {
+void SampleTable::gather(std::span<const SampleIndex> rows, std::span<float> out,
+                         std::span<std::int64_t> labels) const {
   MOTLEY_CHECK(out.size() == rows.size() * width_ && labels.size() == rows.size(),
                "room for {} floats and {} labels does not fit {} samples", out.size(),
                labels.size(), rows.size());

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/ids.h"
-#include "job/job.h"
+#include "motley/base/ids.h"
+#include "motley/job/job.h"
 
 namespace motley {
 
@@ -54,13 +54,13 @@ struct SparseRows {
   std::size_t size() const { return begin.size() - 1; }
 };
 
-class Samples {
+class SampleTable {
  public:
   using Features = std::variant<std::vector<float>, Pixels, SparseRows>;
 
-  Samples() = default;
+  SampleTable() = default;
   // `width` is the number of features of one sample; every label is below the number of classes.
-  Samples(std::size_t width, Features features, std::vector<std::int32_t> labels);
+  SampleTable(std::size_t width, Features features, std::vector<std::int32_t> labels);
 
   std::size_t size() const { return labels_.size(); }
   std::size_t width() const { return width_; }
@@ -80,8 +80,8 @@ struct Dataset {
   std::vector<std::int64_t> shape;  // of one sample: {features} or {channels, height, width}
   std::int64_t classes = 0;
   std::int64_t training_samples = 0;  // right even when they are not kept
-  Samples training;
-  Samples test;
+  SampleTable training;
+  SampleTable test;
 };
 
 // Reads what the job asks for. A bad file is an Error of one line that names it.

@@ -18,14 +18,14 @@ struct Gathered {
   std::vector<std::int64_t> labels;
 };
 
-Gathered gather(const Samples& samples, const std::vector<SampleIndex>& rows) {
+Gathered gather(const SampleTable& samples, const std::vector<SampleIndex>& rows) {
   Gathered all{std::vector<float>(rows.size() * samples.width()),
                std::vector<std::int64_t>(rows.size())};
   samples.gather(rows, all.features, all.labels);
   return all;
 }
 
-Gathered gather_all(const Samples& samples) {
+Gathered gather_all(const SampleTable& samples) {
   std::vector<SampleIndex> rows(samples.size());
   std::iota(rows.begin(), rows.end(), SampleIndex{0});
   return gather(samples, rows);
@@ -224,7 +224,7 @@ TEST(Libsvm, HoldoutIsChosenByTheSeedAndDisjoint) {
   EXPECT_EQ(gather_all(one->test).features, gather_all(again->test).features);
   EXPECT_NE(gather_all(one->test).features, gather_all(other->test).features);
   std::set<float> seen;
-  for (const Samples* part : {&one->training, &one->test}) {
+  for (const SampleTable* part : {&one->training, &one->test}) {
     const auto features = gather_all(*part).features;
     seen.insert(features.begin(), features.end());
   }

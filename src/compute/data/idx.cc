@@ -159,12 +159,12 @@ Result<Dataset> read_idx(const std::string& folder, std::int64_t classes, Parts 
       return fail("{}: images of {} x {}, but those of {} are {} x {}", test->images.name,
                   test->images.rows, test->images.columns, images.name, rows, columns);
     }
-    data.test = Samples(width, Pixels{std::move(test->images.pixels), standardisation},
-                        std::move(test->labels));
+    data.test = SampleTable(width, Pixels{std::move(test->images.pixels), standardisation},
+                            std::move(test->labels));
   }
   if (keeps_training(parts)) {
-    data.training = Samples(width, Pixels{std::move(training->images.pixels), standardisation},
-                            std::move(training->labels));
+    data.training = SampleTable(width, Pixels{std::move(training->images.pixels), standardisation},
+                                std::move(training->labels));
   }
   return data;
 }

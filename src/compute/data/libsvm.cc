@@ -175,8 +175,8 @@ Result<std::vector<std::int32_t>> map_all(const Parsed& parsed, const LabelMap& 
 }
 
 // The chosen rows as samples; features from `width` on are left out.
-Samples select(const SparseRows& rows, const std::vector<std::int32_t>& classes,
-               std::span<const std::size_t> chosen, std::uint32_t width) {
+SampleTable select(const SparseRows& rows, const std::vector<std::int32_t>& classes,
+                   std::span<const std::size_t> chosen, std::uint32_t width) {
   SparseRows kept;
   std::vector<std::int32_t> labels;
   for (const std::size_t row : chosen) {
@@ -198,7 +198,8 @@ std::vector<std::size_t> row_numbers(std::size_t count) {
   return rows;
 }
 
-Result<Samples> read_test_file(const std::string& path, const LabelMap& map, std::uint32_t width) {
+Result<SampleTable> read_test_file(const std::string& path, const LabelMap& map,
+                                   std::uint32_t width) {
   const auto parsed = parse_file(path);
   if (!parsed) {
     return tl::unexpected(parsed.error());

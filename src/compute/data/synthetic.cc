@@ -48,8 +48,8 @@ std::vector<float> draw_centers(const DataSpec& spec, Random random) {
   return centers;
 }
 
-Samples draw(const std::vector<float>& centers, std::int64_t classes, std::int64_t count,
-             Random random) {
+SampleTable draw(const std::vector<float>& centers, std::int64_t classes, std::int64_t count,
+                 Random random) {
   const std::size_t width = centers.size() / static_cast<std::size_t>(classes);
   const auto class_count = static_cast<std::uint64_t>(classes);
   std::vector<float> features(static_cast<std::size_t>(count) * width);

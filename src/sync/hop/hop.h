@@ -10,8 +10,8 @@
 // (token_queue.h) bound the gap in the other direction, and tell a worker that is far behind how
 // many iterations it may skip. rules.h has the decisions.
 //
-// The coordinator deals out the samples (sync/depot.h); models go from worker to worker only. At
-// the end of the run all workers average once, so that it leaves one model.
+// The coordinator deals out the samples (sync/sample_server.h); models go from worker to worker
+// only. At the end of the run all workers average once, so that it leaves one model.
 //
 // Cost per iteration: the model to every out-neighbour while the worker computes, then one pass
 // over the models received.
@@ -19,8 +19,8 @@
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 

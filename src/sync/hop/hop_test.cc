@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "runtime/simulate.h"
+#include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
 #include "sync/hop/rules.h"
 #include "sync/loop.h"
@@ -447,18 +447,18 @@ TEST(Hop, EndsWhenAWorkerIsLost) {
   }
 }
 
-TEST(Depot, ARequestThatMakesNoSenseEndsTheRun) {
+TEST(SampleServer, ARequestThatMakesNoSenseEndsTheRun) {
   const Job job = hop_job(alike(2), "ring", 100);
   const auto send = [&](std::int64_t tag, const Payload& payload) {
     SimCluster cluster(job.cluster);
     cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });
     cluster.start(0,
-                  [&](Node& node) { node.send(kCoordinator, Channel::kSupply, {tag}, payload); });
+                  [&](Node& node) { node.send(kCoordinator, Channel::kSamples, {tag}, payload); });
     EXPECT_THROW(cluster.run(), std::runtime_error);
   };
-  send(0, Payload::of_record(SupplyRequest{0, -1, 10, 0}));
-  send(0, Payload::of_record(SupplyRequest{0, 10, 0, 0}));
-  send(0, Payload::of_record(SupplyRequest{-1, 10, 10, 0}));
+  send(0, Payload::of_record(SampleRequest{0, -1, 10, 0}));
+  send(0, Payload::of_record(SampleRequest{0, 10, 0, 0}));
+  send(0, Payload::of_record(SampleRequest{-1, 10, 10, 0}));
   send(0, {});
   send(1, {});  // a farewell before anything
 }

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "node/message.h"
+#include "motley/node/message.h"
 
 namespace motley {
 
@@ -26,7 +26,7 @@ struct HopNews {
   }
 };
 
-// A worker's counts, by their place in its farewell (sync/supply.h).
+// A worker's counts, by their place in its farewell (sync/sample_client.h).
 enum HopCount : std::size_t {
   kLargestUpdateQueue,  // updates in it
   kLargestTokenQueue,

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cluster/graph.h"
-#include "job/job.h"
+#include "motley/cluster/graph.h"
+#include "motley/job/job.h"
 
 namespace motley {
 

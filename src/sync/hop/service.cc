@@ -1,14 +1,14 @@
 #include <algorithm>
 
-#include "sync/depot.h"
 #include "sync/hop/hop.h"
 #include "sync/hop/messages.h"
+#include "sync/sample_server.h"
 
 namespace motley {
 
 ServiceResult serve_hop(const ServiceContext& context) {
   const Graph graph = context.job.strategy.hop.graph_among(context.node.size());
-  Depot depot(context, GapMeter(graph));
+  SampleServer depot(context, GapMeter(graph));
   depot.run();
 
   HopCounts all{};

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "node/payload.h"
+#include "motley/node/payload.h"
 
 namespace motley {
 

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <optional>
 
-#include "sync/depot.h"
 #include "sync/parameter_server/commit_rate.h"
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/global_loss.h"
 #include "sync/parameter_server/server.h"
+#include "sync/sample_server.h"
 
 namespace motley {
 namespace {
@@ -48,9 +48,9 @@ class AdspWorker final : public Committer {
   CommitTimer timer_;
 };
 
-// Conducts the search while the Depot deals out samples. Time is looked at with every request, of
-// which there is one for each iteration of each worker.
-class AdspService final : public DepotListener {
+// Conducts the search while the SampleServer deals out samples. Time is looked at with every
+// request, of which there is one for each iteration of each worker.
+class AdspService final : public SampleServerListener {
  public:
   explicit AdspService(const ServiceContext& context)
       : context_(context),
@@ -60,7 +60,7 @@ class AdspService final : public DepotListener {
         workers_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
-    Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
+    SampleServer depot(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
     depot.run();
     ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
@@ -84,7 +84,7 @@ class AdspService final : public DepotListener {
     bool left = false;
   };
 
-  void on_request(Rank rank, const SupplyRequest& request, std::int64_t loss_samples) override {
+  void on_request(Rank rank, const SampleRequest& request, std::int64_t loss_samples) override {
     Worker& worker = workers_[static_cast<std::size_t>(rank)];
     if (worker.heard && request.commits == worker.commits) {
       worker.iteration = request.at - *worker.heard;
@@ -189,6 +189,6 @@ std::unique_ptr<Strategy> make_adsp(const StrategyContext& context) {
 
 ServiceResult serve_adsp(const ServiceContext& context) { return AdspService(context).run(); }
 
-void hold_adsp(Node& node, const Job& job) { hold_parameters(node, job, {}); }
+void run_server_of_adsp(Node& node, const Job& job) { run_parameter_server(node, job, {}); }
 
 }  // namespace motley

@@ -11,13 +11,13 @@
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 
 std::unique_ptr<Strategy> make_adsp(const StrategyContext& context);
 ServiceResult serve_adsp(const ServiceContext& context);
-void hold_adsp(Node& node, const Job& job);
+void run_server_of_adsp(Node& node, const Job& job);
 
 }  // namespace motley

@@ -19,13 +19,13 @@
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 
 std::unique_ptr<Strategy> make_ashl(const StrategyContext& context);
 ServiceResult serve_ashl(const ServiceContext& context);
-void hold_ashl(Node& node, const Job& job);
+void run_server_of_ashl(Node& node, const Job& job);
 
 }  // namespace motley

@@ -1,5 +1,5 @@
 // What workers and coordinator say to each other about ASHL's plan: profiles on the way of requests
-// for samples (sync/supply.h), orders on Channel::kPlan.
+// for samples (sync/sample_client.h), orders on Channel::kPlan.
 #pragma once
 
 #include <cstdint>

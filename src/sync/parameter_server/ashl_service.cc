@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
-#include "sync/depot.h"
 #include "sync/parameter_server/ashl.h"
 #include "sync/parameter_server/ashl_messages.h"
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/server.h"
 #include "sync/parameter_server/stage.h"
+#include "sync/sample_server.h"
 
 namespace motley {
 namespace {
@@ -33,8 +33,8 @@ RoundOrder order_of(const StagePlan& stage, std::size_t rank) {
   return {stage.rounds.iterations[rank], stage.ratios[rank], stage.round_time[rank]};
 }
 
-// Keeps the plan and the stage, while the Depot deals out samples.
-class AshlService final : public DepotListener {
+// Keeps the plan and the stage, while the SampleServer deals out samples.
+class AshlService final : public SampleServerListener {
  public:
   explicit AshlService(const ServiceContext& context)
       : context_(context),
@@ -45,7 +45,7 @@ class AshlService final : public DepotListener {
         left_(profiles_.size(), false) {}
 
   ServiceResult run() {
-    Depot depot(context_, GapMeter(context_.node.size()), Judged::kAnyone, this);
+    SampleServer depot(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
     depot.run();
     ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
     const Figures own = figures();
@@ -57,7 +57,7 @@ class AshlService final : public DepotListener {
   static constexpr double kFractionOfFirstLoss = 0.25;
   static constexpr std::int64_t kLossMemory = 8;  // batches
 
-  void on_request(Rank, const SupplyRequest& request, std::int64_t loss_samples) override {
+  void on_request(Rank, const SampleRequest& request, std::int64_t loss_samples) override {
     stage_.report(request.loss_sum, loss_samples);
     if (plan_ && stage_.fine() && !switched_) {
       give_orders();
@@ -166,8 +166,8 @@ class AshlService final : public DepotListener {
 
 ServiceResult serve_ashl(const ServiceContext& context) { return AshlService(context).run(); }
 
-void hold_ashl(Node& node, const Job& job) {
-  hold_parameters(node, job, {.bound = job.strategy.ashl.staleness});
+void run_server_of_ashl(Node& node, const Job& job) {
+  run_parameter_server(node, job, {.bound = job.strategy.ashl.staleness});
 }
 
 }  // namespace motley

@@ -135,7 +135,7 @@ TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
     for (int server = 0; server < job.servers(); ++server) {
       cluster.start(job.cluster.workers + server, [&](Node& node) {
         WatchedServer watched(node, job.strategy.ashl.staleness);
-        hold(watched, job);
+        run_server(watched, job);
         bounded += watched.bounded;
         unbounded += watched.unbounded;
         at_the_bound += watched.at_the_bound;

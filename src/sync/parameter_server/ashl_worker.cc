@@ -81,7 +81,7 @@ class AshlWorker final : public Committer {
       pulls_[measured_] = std::max(0.0, reply.seconds - reply.held - reply.push);
       if (++measured_ == kMeasured) {
         profile_ = {middle(iterations_), middle(pushes_), middle(pulls_), compress_seconds()};
-        supply().note(Payload::of_record(ProfileNote{profile_}));
+        sample_client().note(Payload::of_record(ProfileNote{profile_}));
       }
       return;
     }
@@ -134,7 +134,7 @@ class AshlWorker final : public Committer {
     profile_.iteration = std::max(0.0, watched.took - watched.exchanged) / iterations;
     profile_.push *= factor;
     profile_.pull *= factor;
-    supply().note(Payload::of_record(ProfileNote{profile_}));
+    sample_client().note(Payload::of_record(ProfileNote{profile_}));
   }
 
   const AshlSpec spec_;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "motley/sync/collective.h"
 #include "sync/codec_options.h"
-#include "sync/collective.h"
 
 namespace motley {
 namespace {

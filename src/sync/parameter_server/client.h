@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "codec/codec.h"
-#include "job/job.h"
-#include "node/node.h"
+#include "motley/job/job.h"
+#include "motley/node/node.h"
+#include "motley/sync/replica.h"
 #include "sync/parameter_server/messages.h"
-#include "sync/replica.h"
 
 namespace motley {
 

@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "sync/closing.h"
+#include "sync/final_average.h"
 
 namespace motley {
 namespace {
@@ -17,7 +17,7 @@ Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Rep
 
 Committer::Committer(const StrategyContext& context)
     : context_(context),
-      supply_(context, Judged::kAnyone),
+      samples_client_(context, Evaluated::kAnyone),
       client_(context.node, context.job, context.replica.parameters().size, 0) {
   const Block parameters = context.replica.parameters();
   client_.begin(parameters);
@@ -29,7 +29,7 @@ std::optional<Work> Committer::begin() {
     return std::nullopt;
   }
   commits_now_ = commits_after_this();
-  const Work work = supply_.begin(
+  const Work work = samples_client_.begin(
       iteration_, {.commits = commits_, .commit_seconds = commit_seconds_, .fit = commits_now_});
   began_ = context_.node.now();
   return work;
@@ -43,11 +43,11 @@ Progress Committer::finish(const Computed& computed) {
   }
   ++iteration_;
   ++since_commit_;
-  const Progress progress = supply_.finish(computed);
-  if (commits_now_ || !supply_.goes_on()) {
+  const Progress progress = samples_client_.finish(computed);
+  if (commits_now_ || !samples_client_.goes_on()) {
     commit();
   }
-  if (!supply_.goes_on()) {
+  if (!samples_client_.goes_on()) {
     leave();
   }
   return progress;
@@ -77,7 +77,7 @@ void Committer::commit() {
 void Committer::leave() {
   std::vector<std::int64_t> counts = {commits_, staleness_sum_};
   counts.insert(counts.end(), staleness_.begin(), staleness_.end());
-  supply_.leave(counts);
+  samples_client_.leave(counts);
   const Seconds began = context_.node.now();
   client_.leave(context_.replica.parameters());
   waited_ += context_.node.now() - began;

@@ -6,17 +6,17 @@
 //
 // When it is time, and what a commit counts, is the method's: ps.cc, adsp.cc, ashl_worker.cc.
 //
-// Samples are dealt out as they are wanted (sync/supply.h). What is evaluated is what a worker has
-// just pulled. In the end everybody holds what the servers hold when all have left.
+// Samples are dealt out as they are wanted (sync/sample_client.h). What is evaluated is what a
+// worker has just pulled. In the end everybody holds what the servers hold when all have left.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "base/figure.h"
+#include "motley/base/figure.h"
+#include "motley/sync/strategy.h"
 #include "sync/parameter_server/client.h"
-#include "sync/strategy.h"
-#include "sync/supply.h"
+#include "sync/sample_client.h"
 
 namespace motley {
 
@@ -26,7 +26,7 @@ class Committer : public Strategy {
 
   std::optional<Work> begin() final;
   Progress finish(const Computed& computed) final;
-  Seconds waited() const final { return waited_ + supply_.waited(); }
+  Seconds waited() const final { return waited_ + samples_client_.waited(); }
 
  protected:
   // Whether a commit follows the iteration that begins now.
@@ -47,7 +47,7 @@ class Committer : public Strategy {
   Seconds iteration_seconds() const { return iteration_seconds_; }
   void add_wait(Seconds seconds) { waited_ += seconds; }
 
-  Supply& supply() { return supply_; }
+  SampleClient& sample_client() { return samples_client_; }
   ServerClient& client() { return client_; }
 
  private:
@@ -55,7 +55,7 @@ class Committer : public Strategy {
   void leave();
 
   StrategyContext context_;
-  Supply supply_;
+  SampleClient samples_client_;
   ServerClient client_;
   std::vector<float> base_;  // W at the last pull; none of a phantom
   std::int64_t iteration_ = 0;

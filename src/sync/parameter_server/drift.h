@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/ids.h"
-#include "node/message.h"
+#include "motley/base/ids.h"
+#include "motley/node/message.h"
 
 namespace motley {
 

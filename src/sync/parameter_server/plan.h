@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

@@ -1,10 +1,10 @@
 #include "sync/parameter_server/ps.h"
 
 #include "sync/all_reduce.h"
-#include "sync/depot.h"
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/server.h"
 #include "sync/parameter_server/server_sum.h"
+#include "sync/sample_server.h"
 
 namespace motley {
 namespace {
@@ -41,19 +41,19 @@ std::unique_ptr<Strategy> make_ps_ssp(const StrategyContext& context) {
 }
 
 ServiceResult serve_ps(const ServiceContext& context) {
-  Depot depot(context, GapMeter(context.node.size()), Judged::kAnyone);
+  SampleServer depot(context, GapMeter(context.node.size()), Evaluated::kAnyone);
   depot.run();
   return {CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
 }
 
-void hold_ps_bsp(Node& node, const Job& job) {
-  hold_parameters(node, job, {.bound = 0, .sums = true});
+void run_server_of_ps_bsp(Node& node, const Job& job) {
+  run_parameter_server(node, job, {.bound = 0, .sums = true});
 }
 
-void hold_ps_asp(Node& node, const Job& job) { hold_parameters(node, job, {}); }
+void run_server_of_ps_asp(Node& node, const Job& job) { run_parameter_server(node, job, {}); }
 
-void hold_ps_ssp(Node& node, const Job& job) {
-  hold_parameters(node, job, {.bound = job.strategy.ps.staleness});
+void run_server_of_ps_ssp(Node& node, const Job& job) {
+  run_parameter_server(node, job, {.bound = job.strategy.ps.staleness});
 }
 
 }  // namespace motley

@@ -13,8 +13,8 @@
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 
@@ -23,8 +23,8 @@ std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context);
 std::unique_ptr<Strategy> make_ps_ssp(const StrategyContext& context);
 // Of ps_asp and ps_ssp; ps_bsp has none.
 ServiceResult serve_ps(const ServiceContext& context);
-void hold_ps_bsp(Node& node, const Job& job);
-void hold_ps_asp(Node& node, const Job& job);
-void hold_ps_ssp(Node& node, const Job& job);
+void run_server_of_ps_bsp(Node& node, const Job& job);
+void run_server_of_ps_asp(Node& node, const Job& job);
+void run_server_of_ps_ssp(Node& node, const Job& job);
 
 }  // namespace motley

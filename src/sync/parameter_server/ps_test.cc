@@ -199,7 +199,7 @@ TEST(Ps, AServerIsToldNonsense) {
   for (const auto& said : cases) {
     const Job job = simulated_job("ps_ssp", alike(2), 20, 10);
     SimCluster cluster(job.cluster, 1);
-    cluster.start(2, [&](Node& node) { hold(node, job); });
+    cluster.start(2, [&](Node& node) { run_server(node, job); });
     cluster.start(0, [&](Node& node) {
       node.send(2, Channel::kServer, BeginHeader{5, 0}.header(), numbers);
       for (const auto& [header, payload] : said) {

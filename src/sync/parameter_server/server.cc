@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "motley/sync/replica.h"
 #include "sync/codec_options.h"
 #include "sync/parameter_server/messages.h"
 #include "sync/parameter_server/staleness_bound.h"
-#include "sync/replica.h"
 
 namespace motley {
 namespace {
@@ -186,7 +186,7 @@ class Server {
 
 }  // namespace
 
-void hold_parameters(Node& node, const Job& job, const ServerRules& rules) {
+void run_parameter_server(Node& node, const Job& job, const ServerRules& rules) {
   Server(node, job, rules).run();
 }
 

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "job/job.h"
-#include "node/node.h"
+#include "motley/job/job.h"
+#include "motley/node/node.h"
 
 namespace motley {
 
@@ -28,6 +28,6 @@ struct ServerRules {
 };
 
 // Returns when all workers have left.
-void hold_parameters(Node& node, const Job& job, const ServerRules& rules);
+void run_parameter_server(Node& node, const Job& job, const ServerRules& rules);
 
 }  // namespace motley

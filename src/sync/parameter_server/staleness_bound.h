@@ -17,8 +17,8 @@
 #include <queue>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/least.h"
+#include "motley/base/ids.h"
 
 namespace motley {
 

@@ -31,7 +31,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
+#include "motley/base/ids.h"
 #include "sync/partial_reduce/sync_graph.h"
 #include "sync/partial_reduce/weights.h"
 

@@ -4,16 +4,16 @@
 //     ready {...}        ->
 //                        <-   GroupNews           with whom to average, what to compute next
 //
-// On the same channel the members of a group exchange their models (sync/collective.h).
+// On the same channel the members of a group exchange their models (motley/sync/collective.h).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "allocate/ledger.h"
 #include "base/bytes.h"
-#include "node/message.h"
+#include "motley/allocate/ledger.h"
+#include "motley/node/message.h"
 
 namespace motley {
 

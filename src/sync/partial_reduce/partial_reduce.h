@@ -15,8 +15,8 @@
 
 #include <memory>
 
-#include "sync/service.h"
-#include "sync/strategy.h"
+#include "motley/sync/service.h"
+#include "motley/sync/strategy.h"
 
 namespace motley {
 

@@ -8,9 +8,9 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "runtime/simulate.h"
+#include "motley/sync/collective.h"
+#include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
-#include "sync/collective.h"
 #include "sync/loop.h"
 #include "sync/partial_reduce/messages.h"
 #include "tests/counting_task.h"

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "sync/collective.h"
+#include "motley/sync/collective.h"
+#include "sync/allocator.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
 

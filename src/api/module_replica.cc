@@ -1,0 +1,201 @@
+#include "api/module_replica.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <sstream>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "motley/base/failure.h"
+
+namespace motley {
+namespace {
+
+std::string type_of(const torch::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.dtype() << " on " << tensor.device();
+  return text.str();
+}
+
+// What is trained. A parameter that two modules share is one.
+std::vector<torch::Tensor> trained_parameters(torch::nn::Module& module) {
+  std::vector<torch::Tensor> trained;
+  std::set<const void*> seen;
+  for (const auto& item : module.named_parameters()) {
+    const torch::Tensor& tensor = item.value();
+    if (!tensor.requires_grad() || !seen.insert(tensor.unsafeGetTensorImpl()).second) {
+      continue;
+    }
+    if (tensor.scalar_type() != torch::kFloat || !tensor.device().is_cpu()) {
+      throw Refused(fmt::format("parameter {} is {}: motley trains float on cpu", item.key(),
+                                type_of(tensor)));
+    }
+    trained.push_back(tensor);
+  }
+  if (trained.empty()) {
+    throw Refused("the module has no parameter with requires_grad: nothing to train");
+  }
+  return trained;
+}
+
+// Counters in whole numbers are left out: they cannot be averaged and nothing depends on them.
+std::vector<torch::Tensor> float_buffers(torch::nn::Module& module) {
+  std::vector<torch::Tensor> buffers;
+  for (const torch::Tensor& buffer : module.buffers()) {
+    if (buffer.scalar_type() == torch::kFloat) {
+      buffers.push_back(buffer);
+    }
+  }
+  return buffers;
+}
+
+void check_optimizer(const torch::optim::Optimizer& optimizer,
+                     const std::vector<torch::Tensor>& trained) {
+  std::set<const void*> known;
+  for (const torch::Tensor& tensor : trained) {
+    known.insert(tensor.unsafeGetTensorImpl());
+  }
+  for (const auto& group : optimizer.param_groups()) {
+    for (const torch::Tensor& tensor : group.params()) {
+      if (tensor.requires_grad() && !known.contains(tensor.unsafeGetTensorImpl())) {
+        throw Refused("the optimizer has a parameter that is not one of the module's");
+      }
+    }
+  }
+}
+
+// One of the program's own need not tell it.
+std::string learning_rate(const torch::optim::OptimizerParamGroup& group) {
+  try {
+    return fmt::format("{:g}", group.options().get_lr());
+  } catch (const c10::Error&) {
+    return "?";
+  }
+}
+
+// "optimizer torch::optim::Adam with learning rate 0.01", of each group.
+std::string describe(const torch::optim::Optimizer& optimizer) {
+  std::vector<std::string> rates;
+  for (const auto& group : optimizer.param_groups()) {
+    rates.push_back(learning_rate(group));
+  }
+  return fmt::format("optimizer {} with learning rate {}\n",
+                     c10::demangle(typeid(optimizer).name()), fmt::join(rates, ", "));
+}
+
+// Which parts of a module are in train() and which in eval(); puts them back.
+class Modes {
+ public:
+  explicit Modes(torch::nn::Module& module) {
+    training_.emplace_back(&module, module.is_training());
+    for (const auto& part : module.modules(/*include_self=*/false)) {
+      training_.emplace_back(part.get(), part->is_training());
+    }
+  }
+  ~Modes() {
+    // From the outside in: train() is for all that is inside.
+    for (const auto& [part, training] : training_) {
+      if (part->is_training() != training) {
+        part->train(training);
+      }
+    }
+  }
+  Modes(const Modes&) = delete;
+  Modes& operator=(const Modes&) = delete;
+
+ private:
+  std::vector<std::pair<torch::nn::Module*, bool>> training_;
+};
+
+// So that ranks see whether they have frozen the same numbers.
+std::string fingerprint(const torch::Tensor& tensor) {
+  const torch::Tensor whole = tensor.detach().contiguous();
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  const auto* bytes = static_cast<const unsigned char*>(whole.data_ptr());
+  for (std::size_t i = 0; i < whole.nbytes(); ++i) {
+    hash = (hash ^ bytes[i]) * 1099511628211U;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+}  // namespace
+
+ModuleReplica::ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer)
+    : module_(module),
+      optimizer_(optimizer),
+      model_(trained_parameters(module), float_buffers(module)) {
+  check_optimizer(optimizer, trained_parameters(module));
+}
+
+double ModuleReplica::compute(std::span<const SampleIndex>) {
+  MOTLEY_CHECK(false, "a program computes its gradients itself");
+  return 0;
+}
+
+void ModuleReplica::take_gradients(double scale) {
+  model_.gather_gradients();
+  pending_ = scale;
+}
+
+Block ModuleReplica::gradient() {
+  multiply_gradients(std::exchange(pending_, 1));
+  return model_.gradient();
+}
+
+void ModuleReplica::multiply_gradients(double factor) {
+  if (static_cast<float>(factor) != 1) {
+    torch::Tensor gradients = model_.all_gradients();
+    gradients.mul_(factor);
+  }
+}
+
+void ModuleReplica::apply(double scale) {
+  multiply_gradients(std::exchange(pending_, 1) * scale);
+  if (before_step_) {
+    before_step_();
+  }
+  optimizer_.step();
+}
+
+std::string ModuleReplica::description() const {
+  std::string text = describe(optimizer_);
+  for (const auto& item : module_.named_parameters()) {
+    const torch::Tensor& tensor = item.value();
+    text += fmt::format("{} {}", item.key(), fmt::join(tensor.sizes(), "x"));
+    text += tensor.requires_grad() ? "\n" : fmt::format(" frozen {}\n", fingerprint(tensor));
+  }
+  for (const auto& item : module_.named_buffers()) {
+    if (item.value().scalar_type() == torch::kFloat) {
+      text += fmt::format("{} {}\n", item.key(), fmt::join(item.value().sizes(), "x"));
+    }
+  }
+  return text;
+}
+
+void ModuleReplica::put(const Snapshot& numbers) {
+  std::ranges::copy(numbers.parameters, parameters().floats().begin());
+  std::ranges::copy(numbers.buffers, buffers().floats().begin());
+}
+
+void ModuleReplica::with(const Snapshot& snapshot, const std::function<void()>& body) {
+  const Snapshot before = snapshot_of(*this);
+  const Modes modes(module_);
+  const torch::NoGradGuard no_grad;
+  put(snapshot);
+  module_.eval();
+  try {
+    body();
+  } catch (...) {
+    put(before);
+    throw;
+  }
+  put(before);
+}
+
+}  // namespace motley

@@ -1,0 +1,57 @@
+// ModuleReplica: a program's own module and optimizer, as methods see them. The program computes
+// the gradients itself, in its own loop.
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <functional>
+#include <string>
+
+#include "compute/flat_model.h"
+#include "motley/sync/replica.h"
+#include "motley/sync/task.h"
+
+namespace motley {
+
+class ModuleReplica final : public Replica {
+ public:
+  // Throws Refused for what cannot be trained: parameters that are not float32 on the CPU, an
+  // optimizer of other ones.
+  ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer);
+
+  Block parameters() override { return model_.parameters(); }
+  Block gradient() override;
+  Block tail() override { return model_.tail(); }
+  Block buffers() override { return model_.buffers(); }
+  double compute(std::span<const SampleIndex> samples) override;  // the program's part: aborts
+  void apply(double scale) override;
+
+  // Before the program computes, and after: the gradient is then `scale` times what it left. The
+  // multiplication waits for somebody to look: with one worker nobody does, and the optimizer's
+  // step undoes it.
+  void clear() { model_.zero_gradients(); }
+  void take_gradients(double scale);
+
+  // Just before the optimizer's step.
+  void set_before_step(std::function<void()> hook) { before_step_ = std::move(hook); }
+
+  // One line for each tensor, so that ranks can be compared: "fc1.weight 128x784".
+  std::string description() const;
+
+  // Runs `body` with these numbers in the module, in eval() and without gradients; then all is as
+  // before.
+  void with(const Snapshot& snapshot, const std::function<void()>& body);
+
+ private:
+  void multiply_gradients(double factor);
+  void put(const Snapshot& numbers);
+
+  torch::nn::Module& module_;
+  torch::optim::Optimizer& optimizer_;
+  FlatModel model_;
+  double pending_ = 1;  // what the gradients still have to be multiplied by
+  std::function<void()> before_step_;
+};
+
+}  // namespace motley

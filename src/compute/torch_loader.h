@@ -1,0 +1,21 @@
+// Loads torch when the first job computes, so that code without torch headers can make torch tasks.
+//
+// A program that links libmotley_torch.so has it already. Otherwise it is loaded from the directory
+// of libmotley.so, which takes most of a second and 290 shared libraries: bad input, servers and
+// phantom models never wait for it.
+#pragma once
+
+#include <memory>
+
+#include "base/error.h"
+#include "compute/data/dataset.h"
+#include "motley/job/job.h"
+#include "motley/sync/task.h"
+
+namespace motley {
+
+// Calls make_torch_task() (compute/torch_task.h). Throws std::runtime_error when torch cannot be
+// loaded.
+Result<std::shared_ptr<Task>> load_torch_task(const Job& job, Dataset data);
+
+}  // namespace motley

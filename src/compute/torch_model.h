@@ -1,0 +1,43 @@
+// TorchModel: a model as replica and task see it, built-in or TorchScript. Includes torch.
+#pragma once
+
+#include <torch/types.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <vector>
+
+#include "motley/sync/task.h"
+
+namespace motley {
+
+class TorchModel {
+ public:
+  virtual ~TorchModel() = default;
+
+  // Logits [batch, classes] of a batch of samples.
+  virtual torch::Tensor forward(const torch::Tensor& batch) = 0;
+  // Training (dropout, batch statistics) or evaluation.
+  virtual void set_training(bool on) = 0;
+
+  // Handles of what is trained, each once even when shared inside the model, in a fixed order.
+  virtual std::vector<torch::Tensor> parameters() = 0;
+  // Handles of the float state that is not trained (BatchNorm statistics), likewise. Counters in
+  // whole numbers are left out: they cannot be averaged and nothing depends on them.
+  virtual std::vector<torch::Tensor> buffers() = 0;
+
+  // What torch.jit.load reads. The same numbers give the same bytes.
+  virtual void save(std::ostream& out) = 0;
+};
+
+// Makes the same network, in its initial state, every time.
+using TorchModelMaker = std::function<std::unique_ptr<TorchModel>()>;
+
+// The loss of every model: cross-entropy, summed over the batch.
+torch::Tensor summed_loss(const torch::Tensor& logits, const torch::Tensor& labels);
+
+// Copies a snapshot's numbers into the network's own tensors.
+void load_snapshot(TorchModel& network, const Snapshot& snapshot);
+
+}  // namespace motley

@@ -1,0 +1,322 @@
+#include "runtime/launch/launcher.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+
+#include "runtime/coordinator/coordinator.h"
+#include "runtime/launch/children.h"
+#include "runtime/launch/first_failure.h"
+#include "runtime/launch/line_relay.h"
+#include "runtime/launch/world.h"
+#include "runtime/rendezvous/addresses.h"
+#include "runtime/rendezvous/token.h"
+
+namespace motley {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kTickMs = 20;  // milliseconds between two looks at signals and processes
+constexpr int kSignalsBeforeKill = 2;
+
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+// A port of rank 0 that nobody else is given: bound, so that the system does not give it out, but
+// not listening, so that rank 0 can have it. Both set SO_REUSEADDR.
+class HeldPort {
+ public:
+  HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    const Address any = resolve("0.0.0.0", 0).value().front();
+    if (!socket_ || setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+        bind(socket_.get(), any.get(), any.size) != 0) {
+      throw_errno("no port for rank 0");
+    }
+  }
+  std::uint16_t port() const { return own_address(socket_.get()).endpoint().port; }
+
+ private:
+  Descriptor socket_;
+};
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+Pipe open_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    throw_errno("cannot start a process");
+  }
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// Whoever started us may have closed one of the three that every process has: a pipe should not
+// get its number, which is given to the children.
+void open_the_usual_three() {
+  int file = 0;
+  while ((file = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && file <= STDERR_FILENO) {
+  }
+  close(file);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+std::optional<ErrorNote> read_note(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(4096, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return parse_error_note(
+      std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())));
+}
+
+class Launcher {
+ public:
+  explicit Launcher(const LauncherOptions& options)
+      : options_(options),
+        world_size_(options.processes * options.nodes),
+        relay_(options.quiet ? -1 : STDOUT_FILENO, options.quiet ? -1 : STDERR_FILENO) {
+    if (options_.port == 0) {
+      held_ = std::make_unique<HeldPort>();
+    }
+    if (options_.nodes == 1 && token_of_environment().empty()) {
+      token_ = random_token();
+    }
+  }
+
+  LaunchResult run() {
+    for (int local_rank = 0; local_rank < options_.processes; ++local_rank) {
+      start(local_rank);
+    }
+    while (children_.any_running()) {
+      relay_.turn(kTickMs);
+      hand_signals_on();
+      take_ends();
+      press();
+    }
+    while (!relay_.is_idle() && handed_on_ <= kSignalsBeforeKill) {
+      relay_.turn(kTickMs);
+      hand_signals_on();
+    }
+    return result();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  fs::path error_file(Rank rank) const {
+    return fs::absolute(options_.log_dir) / fmt::format("rank_{}.error", rank);
+  }
+
+  std::vector<std::string> environment_of(int local_rank, Rank rank) const {
+    const auto port = held_ ? held_->port() : options_.port;
+    std::vector<std::string> entries = {
+        fmt::format("RANK={}", rank),
+        fmt::format("WORLD_SIZE={}", world_size_),
+        fmt::format("LOCAL_RANK={}", local_rank),
+        fmt::format("LOCAL_WORLD_SIZE={}", options_.processes),
+        fmt::format("GROUP_RANK={}", options_.node),
+        fmt::format("MASTER_ADDR={}", options_.master),
+        fmt::format("MASTER_PORT={}", port),
+        fmt::format("{}={}", kErrorFileVariable, error_file(rank).string())};
+    if (!token_.empty()) {
+      entries.push_back(fmt::format("{}={}", kTokenVariable, token_));
+    }
+    // As many threads as cores in each of several processes would be in each other's way.
+    for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
+      if (std::getenv(name) == nullptr) {
+        entries.push_back(std::string(name) + "=1");
+      }
+    }
+    return entries;
+  }
+
+  void start(int local_rank) {
+    const Rank rank = options_.node * options_.processes + local_rank;
+    fs::remove(error_file(rank));  // of an earlier run
+    const std::string path = options_.log_dir + "/" + log_name(rank);
+    auto log = std::make_shared<Descriptor>(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+    if (!*log) {
+      throw_errno(path);
+    }
+    Pipe out = open_pipe();
+    Pipe err = open_pipe();
+    children_.start(rank, options_.command, environment_of(local_rank, rank), out.write.get(),
+                    err.write.get());
+    const std::size_t width = std::to_string(world_size_ - 1).size();
+    const std::string prefix = fmt::format("[rank {:>{}}] ", rank, width);
+    relay_.add(rank, std::move(out.read), LineRelay::Stream::kOut, prefix, log);
+    relay_.add(rank, std::move(err.read), LineRelay::Stream::kErr, prefix, log);
+  }
+
+  // One at a time: two that are pending at once are one to the kernel.
+  void hand_signals_on() {
+    for (auto& [number, count] : handed_on_of_) {
+      if (!options_.signals || count >= options_.signals(number)) {
+        continue;
+      }
+      ++count;
+      ++handed_on_;
+      first_signal_ = first_signal_.value_or(number);
+      was_told_ = true;
+      children_.signal_all(handed_on_ > kSignalsBeforeKill ? SIGKILL : number);
+      return;
+    }
+  }
+
+  void take_ends() {
+    while (const auto exit = children_.poll()) {
+      relay_.finish(exit->rank);
+      ended_.push_back(
+          {exit->rank, exit->pid, exit->status, was_told_, read_note(error_file(exit->rank))});
+      if (exit->status != 0 && !failed_) {
+        failed_ = Clock::now();
+      }
+    }
+  }
+
+  // What is left after a failure has to end, unless a person has taken over.
+  void press() {
+    if (!failed_ || first_signal_) {
+      return;
+    }
+    const Seconds passed = std::chrono::duration<double>(Clock::now() - *failed_).count();
+    if (passed > options_.grace && !was_told_) {
+      was_told_ = true;
+      children_.signal_all(SIGTERM);
+    }
+    if (passed > options_.grace + options_.kill_after) {
+      children_.signal_all(SIGKILL);
+    }
+  }
+
+  LaunchResult result() const {
+    const auto first = first_failure(ended_);
+    if (first_signal_ || !first) {
+      return {first_signal_, ""};
+    }
+    return {std::nullopt,
+            failure_box({options_.program, host_name(), options_.log_dir}, ended_, *first)};
+  }
+
+  const LauncherOptions& options_;
+  const int world_size_;
+  std::unique_ptr<HeldPort> held_;
+  std::string token_;
+  LineRelay relay_;
+  std::vector<EndedProcess> ended_;
+  std::optional<Clock::time_point> failed_;
+  bool was_told_ = false;  // all were told to end
+  std::array<std::pair<int, int>, 2> handed_on_of_ = {{{SIGINT, 0}, {SIGTERM, 0}}};
+  int handed_on_ = 0;
+  std::optional<int> first_signal_;
+  Children children_;  // last: killed before anything else is gone
+};
+
+Status can_execute(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return fail("{}: no such file", path);
+  }
+  if (!fs::is_regular_file(path, error) || access(path.c_str(), X_OK) != 0) {
+    return fail("{}: not a program that can be executed", path);
+  }
+  return {};
+}
+
+Result<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    const Status status = can_execute(name);
+    return status ? Result<std::string>(name) : tl::unexpected(status.error());
+  }
+  const char* variable = std::getenv("PATH");
+  std::string_view folders = variable == nullptr ? "/usr/bin:/bin" : variable;
+  while (!name.empty()) {
+    const auto folder = folders.substr(0, folders.find(':'));
+    const std::string path = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    if (can_execute(path)) {
+      return path;
+    }
+    if (folder.size() == folders.size()) {
+      break;
+    }
+    folders.remove_prefix(folder.size() + 1);
+  }
+  return fail("{}: no such program in PATH", name);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> executable(const std::vector<std::string>& command) {
+  const auto path = find_program(command.front());
+  if (!path) {
+    return tl::unexpected(path.error());
+  }
+  std::vector<std::string> found = command;
+  found.front() = *path;
+  std::ifstream file(*path, std::ios::binary);
+  std::string first;
+  std::getline(file, first);
+  if (first.starts_with("#!")) {
+    const auto begin = std::min(first.find_first_not_of(" \t", 2), first.size());
+    const auto interpreter = first.substr(begin, first.find_first_of(" \t", begin) - begin);
+    if (!can_execute(interpreter)) {
+      return fail("{}: its interpreter {} cannot be executed", *path, interpreter);
+    }
+  } else if (file && first.find('\0') == std::string::npos) {
+    found.insert(found.begin(), "/bin/sh");  // a script that does not say of what kind: as a shell
+  }
+  return found;
+}
+
+Result<std::string> make_log_dir(const std::optional<std::string>& wanted, std::time_t now) {
+  std::error_code error;
+  if (wanted) {
+    fs::create_directories(*wanted, error);
+    if (error || access(wanted->c_str(), W_OK) != 0) {
+      return fail("--log-dir {}: {}", *wanted, error ? error.message() : std::strerror(errno));
+    }
+    return *wanted;
+  }
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 32> time{};
+  std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", &local);
+  const std::string base = fmt::format("launch-logs/{}", time.data());
+  fs::create_directories("launch-logs", error);
+  for (int number = 1; !error; ++number) {
+    const std::string path = number == 1 ? base : fmt::format("{}-{}", base, number);
+    if (fs::create_directory(path, error)) {
+      return path;
+    }
+  }
+  return fail("{}: {}", base, error.message());
+}
+
+LaunchResult launch(const LauncherOptions& options) {
+  open_the_usual_three();
+  return Launcher(options).run();
+}
+
+}  // namespace motley

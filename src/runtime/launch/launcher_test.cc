@@ -1,0 +1,241 @@
+#include "runtime/launch/launcher.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/scratch_dir.h"
+
+namespace motley::launcher_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class Launch : public testing::Test {
+ protected:
+  LauncherOptions options(const std::string& script, int processes) {
+    LauncherOptions options;
+    options.command = {"/bin/sh", "-c", script};
+    options.program = "script";
+    options.processes = processes;
+    options.log_dir = scratch_.file(".");
+    options.quiet = true;
+    return options;
+  }
+  std::string log(Rank rank) {
+    return contents(scratch_.file("rank_" + std::to_string(rank) + ".log"));
+  }
+  bool has_log(Rank rank) {
+    return fs::exists(scratch_.file("rank_" + std::to_string(rank) + ".log"));
+  }
+
+  ScratchDir scratch_;
+};
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(Launch, EachIsToldWhoItIs) {
+  unsetenv("OMP_NUM_THREADS");
+  unsetenv("MOTLEY_TOKEN");
+  const LaunchResult result = launch(options(
+      "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $GROUP_RANK $MASTER_ADDR "
+      "$OMP_NUM_THREADS; echo $MASTER_PORT $MOTLEY_TOKEN > ${MOTLEY_ERROR_FILE%error}shared",
+      2));
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(result.signal, std::nullopt);
+  EXPECT_EQ(log(0), "0 2 0 2 0 127.0.0.1 1\n");
+  EXPECT_EQ(log(1), "1 2 1 2 0 127.0.0.1 1\n");
+  const std::string shared = contents(scratch_.file("rank_0.shared"));
+  EXPECT_EQ(shared, contents(scratch_.file("rank_1.shared")));
+  EXPECT_GT(std::stoi(shared), 1023);
+  EXPECT_EQ(shared.size() - shared.find(' '), 1U + 32U + 1U) << shared;
+}
+
+TEST_F(Launch, WhatTheUserHasSetStays) {
+  setenv("OMP_NUM_THREADS", "4", 1);
+  setenv("MOTLEY_TOKEN", "mine", 1);
+  EXPECT_EQ(launch(options("echo $OMP_NUM_THREADS $MOTLEY_TOKEN", 1)).failure, "");
+  unsetenv("OMP_NUM_THREADS");
+  unsetenv("MOTLEY_TOKEN");
+  EXPECT_EQ(log(0), "4 mine\n");
+}
+
+TEST_F(Launch, OneOfSeveralMachines) {
+  LauncherOptions several =
+      options("echo $RANK $WORLD_SIZE $LOCAL_RANK $GROUP_RANK $MASTER_ADDR:$MASTER_PORT", 2);
+  several.nodes = 3;
+  several.node = 1;
+  several.master = "a";
+  several.port = 29500;
+  EXPECT_EQ(launch(several).failure, "");
+  EXPECT_EQ(log(2), "2 6 0 1 a:29500\n");
+  EXPECT_EQ(log(3), "3 6 1 1 a:29500\n");
+  EXPECT_FALSE(has_log(0));
+}
+
+// Rank 0 ends first, but it is told by rank 1 why.
+TEST_F(Launch, TheCauseIsNamed) {
+  const LaunchResult result =
+      launch(options("if [ $RANK = 0 ]; then echo consequence > $MOTLEY_ERROR_FILE; exit 4; fi\n"
+                     "while [ ! -e ${MOTLEY_ERROR_FILE%rank_1.error}rank_0.error ]; do :; done\n"
+                     "printf 'cause\\ndataset ended early\\n' > $MOTLEY_ERROR_FILE; exit 3",
+                     2));
+  EXPECT_TRUE(has(result.failure, "first    rank 1 (host ")) << result.failure;
+  EXPECT_TRUE(has(result.failure, "exit code 3"));
+  EXPECT_TRUE(has(result.failure, "why      dataset ended early"));
+  EXPECT_TRUE(has(result.failure, "others   rank 0: exit code 4"));
+  EXPECT_TRUE(has(result.failure, "rank_1.log"));
+}
+
+TEST_F(Launch, AnOldErrorIsNotTold) {
+  scratch_.write("rank_0.error", "cause\nold\n");
+  EXPECT_FALSE(has(launch(options("exit 1", 1)).failure, "old"));
+}
+
+// The others sleep; so does what they started.
+TEST_F(Launch, WhenOneFailsTheOthersAreEnded) {
+  LauncherOptions failing = options("if [ $RANK = 1 ]; then exit 7; fi; sleep 1000; echo no", 3);
+  failing.grace = 0;
+  const LaunchResult result = launch(failing);
+  EXPECT_TRUE(has(result.failure, "first    rank 1")) << result.failure;
+  EXPECT_TRUE(has(result.failure, "others   ranks 0, 2: signal 15 (Terminated)"));
+}
+
+TEST_F(Launch, WhoDoesNotEndIsKilled) {
+  const std::string deaf = scratch_.file("deaf");
+  LauncherOptions failing = options("if [ $RANK = 0 ]; then trap '' TERM; : > " + deaf +
+                                        "; while :; do sleep 0.01; done; fi\n" + "while [ ! -e " +
+                                        deaf + " ]; do :; done; exit 1",
+                                    2);
+  failing.grace = 0;
+  failing.kill_after = 0.1;
+  const LaunchResult result = launch(failing);
+  EXPECT_TRUE(has(result.failure, "first    rank 1")) << result.failure;
+  EXPECT_TRUE(has(result.failure, "others   rank 0: signal 9 (Killed)"));
+}
+
+// Who ends by itself in time is not told to.
+TEST_F(Launch, TheOthersHaveTimeToEndInOrder) {
+  const LaunchResult result = launch(
+      options("trap 'echo told' TERM; if [ $RANK = 1 ]; then exit 1; fi; sleep 0.05; exit 2", 2));
+  EXPECT_TRUE(has(result.failure, "others   rank 0: exit code 2")) << result.failure;
+  EXPECT_EQ(log(0), "");
+}
+
+TEST_F(Launch, WhatIsLeftBehindEndsWithItsProcess) {
+  EXPECT_EQ(launch(options("sleep 1000 & echo $! > ${MOTLEY_ERROR_FILE%error}pid", 1)).failure, "");
+  const pid_t pid = std::stoi(contents(scratch_.file("rank_0.pid")));
+  // It is somebody else's to wait for: dead is enough, and takes the kernel a moment.
+  const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (fs::exists(stat) && !has(contents(stat), ") Z ")) {
+    ASSERT_LT(std::chrono::steady_clock::now(), end);
+  }
+}
+
+// Each comes once what it needs is there. The shell has no stderr: it would tell how its sleep
+// ended.
+TEST_F(Launch, SignalsAreHandedOn) {
+  const std::string waits = scratch_.file("waits");
+  LauncherOptions stopped =
+      options("exec 2>&-; trap 'echo int; ' INT; trap 'echo term; exit 5' TERM; : > " + waits +
+                  "; while :; do sleep 0.01; done",
+              1);
+  stopped.signals = [&](int number) {
+    const bool has_heard = has(log(0), "int");
+    return fs::exists(waits) && (number == SIGINT || has_heard) ? 1 : 0;
+  };
+  const LaunchResult result = launch(stopped);
+  EXPECT_EQ(result.signal, SIGINT);
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(log(0), "int\nterm\n");
+}
+
+// Rank 1 ends by the signal, which is no failure: rank 0 has all the time it needs.
+TEST_F(Launch, AfterASignalThereIsNoHurry) {
+  LauncherOptions stopped = options(
+      "if [ $RANK = 0 ]; then trap 'sleep 0.1; echo saved; exit 0' INT; fi\n"
+      "exec 2>&-; echo ready; while :; do sleep 0.01; done",
+      2);
+  stopped.grace = 0;
+  stopped.kill_after = 0;
+  stopped.signals = [&](int number) {
+    return number == SIGINT && has(log(0), "ready") && has(log(1), "ready") ? 1 : 0;
+  };
+  EXPECT_EQ(launch(stopped).signal, SIGINT);
+  EXPECT_EQ(log(0), "ready\nsaved\n");
+}
+
+TEST_F(Launch, TheThirdSignalKills) {
+  LauncherOptions deaf = options("trap '' INT TERM; while :; do sleep 0.01; done", 2);
+  deaf.signals = [](int number) { return number == SIGINT ? 3 : 0; };
+  EXPECT_EQ(launch(deaf).signal, SIGINT);
+}
+
+TEST_F(Launch, ProgramsAreFoundAsAShellFindsThem) {
+  const std::string folder = scratch_.file("");
+  const auto write = [&](const std::string& name, const std::string& text, unsigned mode) {
+    const std::string path = scratch_.write(name, text);
+    chmod(path.c_str(), mode);
+    return path;
+  };
+  const auto error = [](const std::string& program) {
+    const auto found = executable({program, "x"});
+    return found ? "none" : found.error().message;
+  };
+  EXPECT_EQ(executable({"sh", "x"}).value().at(1), "x");
+  EXPECT_TRUE(executable({"sh"}).value().front().ends_with("/sh"));
+  const std::string script = write("script", "#! /bin/sh -e\n", 0755);
+  EXPECT_EQ(executable({script, "x"}).value(), (std::vector<std::string>{script, "x"}));
+  const std::string plain = write("plain", "echo\n", 0755);
+  EXPECT_EQ(executable({plain}).value(), (std::vector<std::string>{"/bin/sh", plain}));
+  EXPECT_EQ(error("no-such-program"), "no-such-program: no such program in PATH");
+  EXPECT_EQ(error(""), ": no such program in PATH");
+  EXPECT_EQ(error(folder + "/none"), folder + "/none: no such file");
+  EXPECT_EQ(error("/tmp/"), "/tmp/: not a program that can be executed");
+  const std::string text = write("text", "#!/bin/sh\n", 0644);
+  EXPECT_EQ(error(text), text + ": not a program that can be executed");
+  const std::string odd = write("odd", "#!/no/such/python\n", 0755);
+  EXPECT_EQ(error(odd), odd + ": its interpreter /no/such/python cannot be executed");
+}
+
+TEST_F(Launch, AProgramThatCannotBeStartedFails) {
+  LauncherOptions wrong = options("", 1);
+  wrong.command = {scratch_.write("damaged", std::string("\x7f"
+                                                         "ELF\0",
+                                                         5))};
+  chmod(wrong.command.front().c_str(), 0755);
+  EXPECT_TRUE(has(launch(wrong).failure, "exit code 127"));
+}
+
+TEST_F(Launch, LogDirectories) {
+  const std::string wanted = scratch_.file("a/b");
+  EXPECT_EQ(make_log_dir(wanted).value(), wanted);
+  EXPECT_EQ(make_log_dir(wanted).value(), wanted);
+  EXPECT_TRUE(fs::is_directory(wanted));
+  const std::string file = scratch_.write("file", "");
+  EXPECT_TRUE(make_log_dir(file + "/x").error().message.starts_with("--log-dir " + file));
+  const fs::path before = fs::current_path();
+  fs::current_path(scratch_.file(""));
+  const std::string first = make_log_dir(std::nullopt, 0).value();
+  EXPECT_EQ(make_log_dir(std::nullopt, 0).value(), first + "-2");
+  fs::current_path(before);
+  EXPECT_TRUE(first.starts_with("launch-logs/19"));
+}
+
+}  // namespace
+}  // namespace motley::launcher_test

@@ -1,0 +1,457 @@
+#include "runtime/rendezvous/rendezvous.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/random.h"
+#include "runtime/rendezvous/addresses.h"
+#include "tests/raw_client.h"
+
+namespace motley::door_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr Seconds kLong = 20;
+
+Peer host() { return {.version = "0.1.0", .rank = 0, .host = "a", .pid = 70, .token = "t"}; }
+Peer a_peer(std::optional<Rank> rank, std::int64_t pid = 77) {
+  return {.version = "0.1.0", .rank = rank, .host = "b", .pid = pid, .token = "t"};
+}
+
+RendezvousRules rules(int ranks) {
+  return {
+      .host = host(), .ranks = ranks, .fabric_token = "secret", .fabric_port = 4711, .grace = 0};
+}
+
+std::unique_ptr<Rendezvous> open_rendezvous(const RendezvousRules& rules) {
+  return std::move(Rendezvous::open("127.0.0.1", 0, rules).value());
+}
+
+// Looks until the condition holds; false when it does not in time.
+template <class Condition>
+bool look_until(Rendezvous& rendezvous, Condition reached) {
+  const auto end = std::chrono::steady_clock::now() + 30s;
+  while (!reached()) {
+    if (std::chrono::steady_clock::now() > end) {
+      return false;
+    }
+    rendezvous.look();
+  }
+  return true;
+}
+
+bool is_ready(std::future<Result<Admission>>& answer) {
+  return answer.wait_for(1ms) == std::future_status::ready;
+}
+
+std::future<Result<Admission>> begin_join(const Endpoint& rendezvous, const Peer& peer) {
+  return std::async(std::launch::async, [=] { return join_rendezvous(rendezvous, peer, kLong); });
+}
+
+Result<Admission> come(Rendezvous& rendezvous, const Peer& peer) {
+  auto answer = begin_join(rendezvous.endpoint(), peer);
+  EXPECT_TRUE(look_until(rendezvous, [&] { return is_ready(answer); }));
+  return answer.get();
+}
+
+std::string refusal(Rendezvous& rendezvous, const Peer& peer) {
+  const auto answer = come(rendezvous, peer);
+  return answer ? "no refusal" : answer.error().message;
+}
+
+RawClient raw(const Endpoint& endpoint) {
+  return RawClient(fmt::format("http://127.0.0.1:{}/", endpoint.port));
+}
+
+// All that the rendezvous answers until it hangs up.
+std::string rest_of(RawClient& client, Rendezvous& rendezvous) {
+  auto rest = std::async(std::launch::async, [&] { return client.rest(); });
+  EXPECT_TRUE(
+      look_until(rendezvous, [&] { return rest.wait_for(0ms) == std::future_status::ready; }));
+  return rest.get();
+}
+
+// A port that nobody else is given; others may listen there.
+struct HeldPort {
+  HeldPort() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    const Address any = resolve("127.0.0.1", 0).value().front();
+    EXPECT_EQ(bind(socket.get(), any.get(), any.size), 0);
+    endpoint = own_address(socket.get()).endpoint();
+  }
+  Descriptor socket;
+  Endpoint endpoint;
+};
+
+TEST(Rendezvous, AVisitorIsToldWhereItBelongs) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  const auto admission = come(*rendezvous, a_peer(2)).value();
+  EXPECT_EQ(admission.rank, 2);
+  EXPECT_EQ(admission.token, "secret");
+  EXPECT_EQ(admission.coordinator.host, "127.0.0.1");
+  EXPECT_EQ(admission.coordinator.port, 4711);
+  EXPECT_EQ(admission.here, "127.0.0.1");
+  EXPECT_EQ(rendezvous->peer(2).value().pid, 77);
+  EXPECT_EQ(rendezvous->peer(0).value().pid, 70);  // the host itself
+  EXPECT_FALSE(rendezvous->peer(1));
+  EXPECT_EQ(rendezvous->missing(), std::vector<Rank>{1});
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);
+}
+
+TEST(Rendezvous, ManyComeAtOnce) {
+  const auto rendezvous = open_rendezvous(rules(17));
+  std::vector<std::future<Result<Admission>>> answers;
+  for (Rank rank = 1; rank < 17; ++rank) {
+    answers.push_back(begin_join(rendezvous->endpoint(), a_peer(rank, 100 + rank)));
+  }
+  EXPECT_TRUE(look_until(*rendezvous, [&] { return rendezvous->missing().empty(); }));
+  for (Rank rank = 1; rank < 17; ++rank) {
+    auto& answer = answers[static_cast<std::size_t>(rank - 1)];
+    EXPECT_TRUE(look_until(*rendezvous, [&] { return is_ready(answer); }));
+    EXPECT_EQ(answer.get().value().rank, rank);
+    EXPECT_EQ(rendezvous->peer(rank).value().pid, 100 + rank);
+  }
+}
+
+TEST(Rendezvous, WhoHasNoRankGetsOneThatIsFree) {
+  const auto rendezvous = open_rendezvous(rules(4));
+  EXPECT_EQ(come(*rendezvous, a_peer(2)).value().rank, 2);
+  EXPECT_EQ(come(*rendezvous, a_peer(std::nullopt)).value().rank, 1);
+  EXPECT_EQ(come(*rendezvous, a_peer(std::nullopt)).value().rank, 3);
+  EXPECT_EQ(refusal(*rendezvous, a_peer(std::nullopt)),
+            "refused by rank 0 (pid 70 on a): no rank is left for a worker (pid 77 on b): all 4 "
+            "are taken");
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);
+}
+
+TEST(Rendezvous, ACoordinatorWithoutAWorker) {
+  RendezvousRules more = rules(1);
+  more.host.rank.reset();
+  const auto rendezvous = open_rendezvous(more);
+  EXPECT_EQ(rendezvous->missing(), std::vector<Rank>{0});
+  EXPECT_EQ(come(*rendezvous, a_peer(std::nullopt)).value().rank, 0);
+  EXPECT_EQ(refusal(*rendezvous, a_peer(1, 78)),
+            "refused by the coordinator (pid 70 on a): rank 1 (pid 78 on b) is none of this run, "
+            "which has ranks 0 to 0");
+}
+
+TEST(Rendezvous, TheHostMayComeThroughItsOwnDoor) {
+  const auto rendezvous = open_rendezvous(rules(2));
+  EXPECT_EQ(come(*rendezvous, host()).value().rank, 0);
+}
+
+TEST(Rendezvous, TheSecondOfARankIsRefused) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  EXPECT_TRUE(come(*rendezvous, a_peer(1)));
+  Peer second = a_peer(1, 78);
+  second.host = "c";
+  EXPECT_EQ(refusal(*rendezvous, second),
+            "refused by rank 0 (pid 70 on a): rank 1 came twice: first pid 77 on b, now pid 78 on "
+            "c");
+  EXPECT_EQ(refusal(*rendezvous, a_peer(0)),
+            "refused by rank 0 (pid 70 on a): rank 0 came twice: first pid 70 on a, now pid 77 on "
+            "b");
+  EXPECT_EQ(rendezvous->peer(1).value().pid, 77);
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);
+}
+
+TEST(Rendezvous, AnotherVersionIsAQuarrel) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  Peer peer = a_peer(2);
+  peer.version = "0.2.0";
+  const std::string reason =
+      "rank 2 (pid 77 on b) has motley 0.2.0, rank 0 (pid 70 on a) has 0.1.0";
+  EXPECT_EQ(refusal(*rendezvous, peer), "refused by rank 0 (pid 70 on a): " + reason);
+  EXPECT_EQ(rendezvous->conflict(), reason);
+  EXPECT_FALSE(rendezvous->peer(2));
+}
+
+TEST(Rendezvous, AStrangerIsNoQuarrel) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  Peer peer = a_peer(2);
+  peer.token = "other";
+  EXPECT_EQ(refusal(*rendezvous, peer),
+            "refused by rank 0 (pid 70 on a): rank 2 (pid 77 on b) is of another run: its token "
+            "(MOTLEY_TOKEN) is not ours");
+  peer.version = "0.2.0";
+  EXPECT_NE(refusal(*rendezvous, peer).find("has motley 0.2.0"), std::string::npos);
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);
+  EXPECT_FALSE(rendezvous->peer(2));
+}
+
+TEST(Rendezvous, AnotherJobOrModelIsAQuarrel) {
+  for (const bool job : {true, false}) {
+    RendezvousRules more = rules(3);
+    Peer peer = a_peer(2);
+    (job ? more.host.job : more.host.parameters) = job ? "[train]\nbatch = 256\n" : "fc1 2x3\n";
+    (job ? peer.job : peer.parameters) = job ? "[train]\nbatch = 128\n" : "fc1 2x4\n";
+    const auto rendezvous = open_rendezvous(more);
+    EXPECT_TRUE(come(*rendezvous, a_peer(1)));  // which takes what it is given
+    const std::string reason =
+        job ? "train.batch is 128 for rank 2 (pid 77 on b), 256 for rank 0 (pid 70 on a)"
+            : "fc1 is 2x4 for rank 2 (pid 77 on b), 2x3 for rank 0 (pid 70 on a)";
+    EXPECT_EQ(refusal(*rendezvous, peer), "refused by rank 0 (pid 70 on a): " + reason);
+    EXPECT_EQ(rendezvous->conflict(), reason);
+    EXPECT_FALSE(rendezvous->peer(2));
+  }
+}
+
+TEST(Rendezvous, AQuarrelIsToldToWhoeverComesMeanwhile) {
+  RendezvousRules patient = rules(3);
+  patient.grace = kLong;
+  patient.host.job = "[train]\nbatch = 256\n";
+  const auto rendezvous = open_rendezvous(patient);
+  Peer peer = a_peer(2);
+  peer.job = "[train]\nbatch = 128\n";
+  const std::string conflict = refusal(*rendezvous, peer);
+  EXPECT_EQ(refusal(*rendezvous, a_peer(1, 78)), conflict);
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);  // others may still come
+}
+
+// It has come for the session's next run, which has a rendezvous of its own and may have servers
+// that this one has not: no answer, and join_rendezvous() asks again.
+TEST(Rendezvous, WhoIsInTheRunGetsNoAnswer) {
+  const auto rendezvous = open_rendezvous(rules(2));
+  EXPECT_TRUE(come(*rendezvous, a_peer(1)));
+  const auto answer_to = [&](Rank rank, std::int64_t pid) {
+    const Json words = {{"motley", "0.1.0"}, {"rank", rank}, {"host", "b"},
+                        {"pid", pid},        {"token", "t"}, {"visit", "another"}};
+    RawClient client = raw(rendezvous->endpoint());
+    EXPECT_TRUE(client.send(words.dump() + "\n"));
+    return rest_of(client, *rendezvous);
+  };
+  EXPECT_EQ(answer_to(1, 77), "");
+  EXPECT_EQ(answer_to(2, 77), "");
+  EXPECT_NE(answer_to(1, 78).find("rank 1 came twice"), std::string::npos);
+  EXPECT_NE(answer_to(2, 78).find("is none of this run"), std::string::npos);
+}
+
+TEST(Knock, CanBeInterrupted) {
+  std::atomic<bool> interrupted = false;
+  const auto rendezvous = open_rendezvous(rules(2));  // where nobody looks
+  auto answer = std::async(std::launch::async, [&] {
+    return join_rendezvous(rendezvous->endpoint(), a_peer(1), kLong, [&] {
+      return interrupted ? std::optional<std::string>("enough") : std::nullopt;
+    });
+  });
+  EXPECT_FALSE(is_ready(answer));
+  interrupted = true;
+  EXPECT_EQ(answer.get().error().message, "enough");
+}
+
+TEST(Rendezvous, SilenceAndHalfALineStopNobody) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  std::vector<RawClient> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.push_back(raw(rendezvous->endpoint()));
+  }
+  silent[3].send("{\"motley\": \"0.1.0\", \"host\": ");
+  EXPECT_TRUE(look_until(*rendezvous, [&] { return rendezvous->waiting() == 20; }));
+  EXPECT_TRUE(come(*rendezvous, a_peer(1)));
+  EXPECT_EQ(rendezvous->waiting(), 20U);
+  // What was said before is remembered.
+  silent[3].send("\"b\", \"pid\": 5, \"token\": \"t\", \"rank\": 2}\n");
+  EXPECT_EQ(Json::parse(rest_of(silent[3], *rendezvous))["rank"], 2);
+  EXPECT_EQ(rendezvous->waiting(), 19U);
+  EXPECT_EQ(rendezvous->peer(2).value().pid, 5);
+  // Who goes is forgotten.
+  silent.clear();
+  EXPECT_TRUE(look_until(*rendezvous, [&] { return rendezvous->waiting() == 0; }));
+}
+
+TEST(Rendezvous, WhatIsNestedIsNotKept) {
+  const auto rendezvous = open_rendezvous(rules(2));
+  const std::string deep(100'000, '[');
+  for (const std::string& line :
+       {deep, "{\"motley\": " + deep, "{\"motley\": [1, 2, {}]}" + deep}) {
+    RawClient client = raw(rendezvous->endpoint());
+    EXPECT_TRUE(client.send(line + "\n"));
+    EXPECT_NE(rest_of(client, *rendezvous).find("this is the rendezvous of a run"),
+              std::string::npos);
+  }
+  EXPECT_TRUE(come(*rendezvous, a_peer(1)));
+}
+
+TEST(Rendezvous, PatienceEnds) {
+  RendezvousRules more = rules(3);
+  more.patience = 0;
+  const auto rendezvous = open_rendezvous(more);
+  RawClient silent = raw(rendezvous->endpoint());
+  EXPECT_EQ(rest_of(silent, *rendezvous), "");
+  EXPECT_EQ(rendezvous->waiting(), 0U);
+}
+
+TEST(Rendezvous, ALineWithoutEndIsNotKept) {
+  RendezvousRules more = rules(3);
+  more.patience = 1000;
+  const auto rendezvous = open_rendezvous(more);
+  RawClient talker = raw(rendezvous->endpoint());
+  auto said = std::async(std::launch::async,
+                         [&] { return talker.send(std::string(2 * kLongestLine, 'x')); });
+  EXPECT_TRUE(
+      look_until(*rendezvous, [&] { return said.wait_for(0ms) == std::future_status::ready; }));
+  EXPECT_EQ(rest_of(talker, *rendezvous), "");
+  EXPECT_EQ(rendezvous->waiting(), 0U);
+}
+
+TEST(Rendezvous, WhoAsksAgainIsToldTheSame) {
+  const auto rendezvous = open_rendezvous(rules(4));
+  const auto ask = [&](const std::string& more) {
+    RawClient client = raw(rendezvous->endpoint());
+    client.send("{\"motley\": \"0.1.0\", \"token\": \"t\"" + more + "}\n");
+    return Json::parse(rest_of(client, *rendezvous));
+  };
+  EXPECT_EQ(ask(", \"visit\": \"v\"")["rank"], 1);
+  EXPECT_EQ(ask(", \"visit\": \"v\"")["rank"], 1);
+  EXPECT_EQ(ask(", \"visit\": \"v\", \"rank\": 1")["rank"], 1);
+  EXPECT_EQ(ask("")["rank"], 2);
+  EXPECT_EQ(ask("")["rank"], 3);
+  EXPECT_TRUE(ask(", \"rank\": 2").contains("refused"));
+}
+
+// Random bytes, and lines that were good before a few of their bytes were changed: each is answered
+// by one line or not at all, and who joins in earnest comes in as before.
+TEST(Rendezvous, NoiseEndsNothing) {
+  RendezvousRules more = rules(3);
+  more.host.job = "[train]\nbatch = 256\n";
+  const auto rendezvous = open_rendezvous(more);
+  const std::string good =
+      R"({"motley":"0.1.0","rank":1,"host":"b","pid":5,"token":"no","job":"a","visit":"x"})";
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    std::string noise = seed % 3 == 0 ? std::string(random.below(200), '\0') : good;
+    const std::uint64_t changes = seed % 3 == 0 ? noise.size() : random.below(4);
+    for (std::uint64_t change = 0; change < changes; ++change) {
+      const std::size_t at = seed % 3 == 0 ? change : random.below(noise.size());
+      noise[at] = static_cast<char>(random.below(256));
+    }
+    RawClient client = raw(rendezvous->endpoint());
+    client.send(noise + "\n");
+    const std::string answer = rest_of(client, *rendezvous);
+    EXPECT_TRUE(Json::parse(answer, nullptr, false).contains("refused")) << seed << answer;
+  }
+  EXPECT_EQ(rendezvous->missing(), (std::vector<Rank>{1, 2}));
+  EXPECT_EQ(rendezvous->conflict(), std::nullopt);
+  EXPECT_TRUE(come(*rendezvous, a_peer(1)));
+}
+
+TEST(Rendezvous, AnAddressThatCannotBeHad) {
+  const auto rendezvous = open_rendezvous(rules(1));
+  const Endpoint taken = rendezvous->endpoint();
+  EXPECT_EQ(Rendezvous::open("127.0.0.1", taken.port, rules(1)).error().message,
+            fmt::format("127.0.0.1:{} is in use", taken.port));
+  EXPECT_EQ(Rendezvous::open("192.0.2.1", 4000, rules(1)).error().message,
+            "192.0.2.1:4000 is no address of this machine");
+}
+
+TEST(Knock, NobodyListens) {
+  const HeldPort port;
+  const auto message = [&](std::optional<Rank> rank) {
+    return join_rendezvous(port.endpoint, a_peer(rank), 0.01).error().message;
+  };
+  const std::string rest = fmt::format(" is missing: nobody listens at {} after 0.01 s",  //
+                                       show(port.endpoint));
+  EXPECT_EQ(message(1), "rank 0" + rest);
+  EXPECT_EQ(message(std::nullopt), "the coordinator" + rest);
+}
+
+// Too long to be one, so that no name server has to be asked.
+TEST(Knock, ANameThatIsNone) {
+  const std::string name(70, 'x');
+  const auto answer = join_rendezvous({name, 1}, a_peer(1), 0);
+  EXPECT_TRUE(answer.error().message.starts_with("rank 0 is missing: " + name + " cannot be found"))
+      << answer.error().message;
+}
+
+TEST(Knock, NamesAreResolved) {
+  const auto rendezvous = open_rendezvous(rules(3));
+  auto answer = begin_join({"localhost", rendezvous->endpoint().port}, a_peer(1));
+  EXPECT_TRUE(look_until(*rendezvous, [&] { return is_ready(answer); }));
+  EXPECT_EQ(answer.get().value().coordinator.host, "127.0.0.1");
+}
+
+// The first to listen there goes away without an answer; then nobody does; then there is a
+// rendezvous.
+TEST(Knock, ItIsTriedAgain) {
+  const HeldPort port;
+  auto listener = std::make_unique<HeldPort>();
+  listener->socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int yes = 1;
+  setsockopt(listener->socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  const Address address = own_address(port.socket.get());
+  ASSERT_EQ(bind(listener->socket.get(), address.get(), address.size), 0);
+  ASSERT_EQ(listen(listener->socket.get(), 1), 0);
+  auto answer = begin_join(port.endpoint, a_peer(1));
+  const Descriptor first(accept(listener->socket.get(), nullptr, nullptr));
+  ASSERT_TRUE(first);
+  listener.reset();
+  shutdown(first.get(), SHUT_RDWR);
+  const auto rendezvous =
+      std::move(Rendezvous::open("127.0.0.1", port.endpoint.port, rules(2)).value());
+  EXPECT_TRUE(look_until(*rendezvous, [&] { return is_ready(answer); }));
+  EXPECT_EQ(answer.get().value().rank, 1);
+}
+
+TEST(Knock, SomethingElseListens) {
+  HeldPort port;
+  ASSERT_EQ(listen(port.socket.get(), 1), 0);
+  auto answer = begin_join(port.endpoint, a_peer(1));
+  const Descriptor client(accept(port.socket.get(), nullptr, nullptr));
+  const std::string said = "HTTP/1.1 400 Bad Request\r\n";
+  send(client.get(), said.data(), said.size(), MSG_NOSIGNAL);
+  EXPECT_EQ(answer.get().error().message,
+            show(port.endpoint) +
+                " is no rendezvous of motley: it answers \"HTTP/1.1 400 Bad Request?\"");
+}
+
+TEST(Knock, SilenceEndsAtTheDeadline) {
+  HeldPort port;
+  ASSERT_EQ(listen(port.socket.get(), 1), 0);
+  EXPECT_EQ(join_rendezvous(port.endpoint, a_peer(1), 0.02).error().message,
+            fmt::format("rank 0 is missing: {} does not answer after 0.02 s", show(port.endpoint)));
+}
+
+std::atomic<int> g_interrupted = 0;
+
+// It goes on waiting where it was: it does not even come again.
+TEST(Knock, SignalsDoNotEndIt) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { ++g_interrupted; };
+  struct sigaction before {};
+  sigaction(SIGUSR1, &action, &before);
+  HeldPort port;
+  ASSERT_EQ(listen(port.socket.get(), 1), 0);
+  Result<Admission> answer;
+  std::thread knocking([&] { answer = join_rendezvous(port.endpoint, a_peer(1), kLong); });
+  const Descriptor client(accept(port.socket.get(), nullptr, nullptr));
+  for (int sent = 0; sent < 200; ++sent) {
+    pthread_kill(knocking.native_handle(), SIGUSR1);
+    while (g_interrupted <= sent) {
+      std::this_thread::yield();
+    }
+  }
+  const std::string said = "{\"refused\": \"enough\"}\n";
+  send(client.get(), said.data(), said.size(), MSG_NOSIGNAL);
+  knocking.join();
+  EXPECT_EQ(answer.error().message, "enough");
+  sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST(Knock, TooMuchToSay) {
+  Peer peer = a_peer(1);
+  peer.job = std::string(kLongestLine, 'x');
+  EXPECT_NE(join_rendezvous({"127.0.0.1", 1}, peer, 0).error().message.find("too much to say"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace motley::door_test

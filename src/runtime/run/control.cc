@@ -1,0 +1,230 @@
+#include "runtime/run/control.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/bytes.h"
+
+namespace motley {
+namespace {
+
+// Each kind of information names its fields once, for writing and for reading.
+struct Writing {
+  ByteWriter& bytes;
+  template <class T>
+  void operator()(const T& value) {
+    bytes.put(value);
+  }
+  void operator()(Doing doing) { bytes.put(static_cast<std::uint8_t>(doing)); }
+  void operator()(const std::string& text) { bytes.put_string(text); }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const std::vector<T>& numbers) { bytes.put_numbers(std::span(numbers)); }
+  // The number of entries of a list; its entries follow, each of so many bytes at least.
+  template <class T>
+  void count(const std::vector<T>& list, std::size_t /*least*/ = 1) {
+    bytes.put(static_cast<std::uint64_t>(list.size()));
+  }
+};
+
+struct Reading {
+  ByteReader& bytes;
+  template <class T>
+  void operator()(T& value) {
+    value = bytes.get<T>();
+  }
+  void operator()(Doing& doing) { doing = static_cast<Doing>(bytes.get<std::uint8_t>()); }
+  void operator()(std::string& text) { text = bytes.get_string(); }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
+  template <class T>
+  void count(std::vector<T>& list, std::size_t least = 1) {
+    list.resize(bytes.get_count(least));
+  }
+};
+
+void fields(auto&& each, auto& endpoint) requires requires { endpoint.host; }
+{
+  each(endpoint.host);
+  each(endpoint.port);
+  each(endpoint.local);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.endpoint; }
+{ fields(each, info.endpoint); }
+
+void fields(auto&& each, auto& info) requires requires { info.job; }
+{
+  each(info.job);
+  each(info.heartbeat);
+  each.count(info.endpoints);
+  for (auto& endpoint : info.endpoints) {
+    fields(each, endpoint);
+  }
+}
+
+// A worker's journal. How far others are behind is the coordinator's.
+void fields(auto&& each, auto& entries) requires requires { entries.spans; }
+{
+  each.count(entries.spans, 33);
+  for (auto& span : entries.spans) {
+    each(span.begin);
+    each(span.end);
+    each(span.step);
+    each(span.samples);
+    each(span.doing);
+  }
+  each.count(entries.exchanges, 36);
+  for (auto& exchange : entries.exchanges) {
+    each(exchange.sent);
+    each(exchange.received);
+    each(exchange.from);
+    each(exchange.bytes);
+    each(exchange.waited);
+  }
+  each.count(entries.decisions, 20);
+  for (auto& decision : entries.decisions) {
+    each(decision.at);
+    each(decision.kind);
+    each(decision.what);
+    each(decision.reason);
+  }
+}
+
+void fields(auto&& each, auto& figures) requires requires { figures.communicate; }
+{
+  each(figures.compute);
+  each(figures.communicate);
+  each(figures.wait);
+  each(figures.samples);
+  each(figures.steps);
+  each(figures.share);
+  each(figures.bytes_sent);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.progress; }
+{
+  each(info.seconds);
+  each(info.progress.samples);
+  each(info.loss.sum);
+  each(info.loss.samples);
+  each(info.activity.doing);
+  each(info.activity.waits_for);
+  fields(each, info.news.figures);
+  fields(each, info.news.entries);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.snapshot; }
+{
+  each(info.note.seconds);
+  each(info.note.samples);
+  each(info.note.last);
+  each(info.note.evaluate.number);
+  each(info.note.evaluate.parts);
+  each(info.snapshot.parameters);
+  each(info.snapshot.buffers);
+}
+
+void fields(auto&& each, auto& allocation) requires requires { allocation.history; }
+{
+  each.count(allocation.history);
+  for (auto& change : allocation.history) {
+    each(change.step);
+    each(change.decision.shares);
+    each(change.decision.reason);
+  }
+  each(allocation.last_look);
+  each(allocation.share);
+  each(allocation.cost.fixed);
+  each(allocation.cost.per_sample);
+  each(allocation.cost.error);
+  each(allocation.cost.fixed_known);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.result; }
+{
+  each(info.result.samples);
+  each(info.result.steps);
+  each(info.result.times.seconds);
+  each(info.result.times.compute);
+  each(info.result.times.communicate);
+  each(info.result.times.wait);
+  fields(each, info.result.allocation);
+  each(info.cluster_samples);
+  each(info.bytes_sent);
+  each(info.paced_steps);
+  each(info.missed_steps);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.reason; }
+{
+  each(info.peer);
+  each(info.reason);
+}
+
+// Whether the numbers can be what they are said to be. Of most kinds of information any may.
+bool is_sound(const auto&) { return true; }
+
+bool is_moment(Seconds moment) { return moment >= 0 && moment < 1e9; }
+bool is_count(std::int64_t count) { return count >= 0 && count < (std::int64_t{1} << 50); }
+
+bool is_span(const Span& span) {
+  return is_moment(span.begin) && is_moment(span.end) && span.begin <= span.end &&
+         is_count(span.step) && is_count(span.samples) && span.doing < Doing::kEvaluate;
+}
+
+bool is_exchange(const Exchange& exchange) {
+  return is_moment(exchange.sent) && is_moment(exchange.received) && is_moment(exchange.waited) &&
+         exchange.from >= 0 && is_count(exchange.bytes);
+}
+
+bool is_decision(const DecisionRecord& decision) { return is_moment(decision.at); }
+
+bool is_sound(const ProgressInfo& info) {
+  const auto& [figures, entries] = info.news;
+  const auto counts = {info.progress.samples,
+                       info.loss.samples,
+                       figures.samples,
+                       figures.steps,
+                       static_cast<std::int64_t>(figures.share),
+                       figures.bytes_sent};
+  const auto moments = {info.seconds, figures.compute, figures.communicate, figures.wait};
+  return info.activity.doing < Doing::kEvaluate && std::ranges::all_of(counts, is_count) &&
+         std::ranges::all_of(moments, is_moment) && std::ranges::all_of(entries.spans, is_span) &&
+         std::ranges::all_of(entries.exchanges, is_exchange) &&
+         std::ranges::all_of(entries.decisions, is_decision);
+}
+
+template <class Info>
+Payload encoded(const Info& info) {
+  ByteWriter bytes;
+  fields(Writing{bytes}, info);
+  return Payload::copy_of(std::span(bytes.bytes()));
+}
+
+}  // namespace
+
+Payload encode(const JoinInfo& info) { return encoded(info); }
+Payload encode(const StartInfo& info) { return encoded(info); }
+Payload encode(const ProgressInfo& info) { return encoded(info); }
+Payload encode(const SnapshotInfo& info) { return encoded(info); }
+Payload encode(const DoneInfo& info) { return encoded(info); }
+Payload encode(const FailedInfo& info) { return encoded(info); }
+
+template <class Info>
+std::optional<Info> decode(const Payload& payload) {
+  ByteReader bytes(payload.bytes());
+  Info info;
+  fields(Reading{bytes}, info);
+  return bytes.complete() && is_sound(info) ? std::optional(std::move(info)) : std::nullopt;
+}
+
+template std::optional<JoinInfo> decode(const Payload&);
+template std::optional<StartInfo> decode(const Payload&);
+template std::optional<ProgressInfo> decode(const Payload&);
+template std::optional<SnapshotInfo> decode(const Payload&);
+template std::optional<DoneInfo> decode(const Payload&);
+template std::optional<FailedInfo> decode(const Payload&);
+
+}  // namespace motley

@@ -1,0 +1,151 @@
+#include "runtime/run/control.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/random.h"
+
+namespace motley {
+namespace {
+
+SnapshotInfo snapshot() { return {{1.5, 640, true, {3, 4}, {}}, {{1.0F, -2.0F, 3.5F}, {0.125F}}}; }
+
+StartInfo start() {
+  StartInfo info;
+  info.job = "name = \"x\"\n";
+  info.heartbeat = 0.4;
+  info.endpoints = {{"127.0.0.1", 4711, "motley-a"}, {"10.0.0.2", 80, ""}};
+  return info;
+}
+
+TEST(Control, WhatIsEncodedComesBack) {
+  const auto started = decode<StartInfo>(encode(start()));
+  ASSERT_TRUE(started);
+  EXPECT_EQ(started->job, start().job);
+  EXPECT_EQ(started->heartbeat, 0.4);
+  ASSERT_EQ(started->endpoints.size(), 2U);
+  EXPECT_EQ(started->endpoints[0].host, "127.0.0.1");
+  EXPECT_EQ(started->endpoints[0].port, 4711);
+  EXPECT_EQ(started->endpoints[0].local, "motley-a");
+
+  const auto model = decode<SnapshotInfo>(encode(snapshot()));
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->note.seconds, 1.5);
+  EXPECT_EQ(model->note.samples, 640);
+  EXPECT_TRUE(model->note.last);
+  EXPECT_EQ(model->note.evaluate.number, 3);
+  EXPECT_EQ(model->note.evaluate.parts, 4);
+  EXPECT_EQ(model->snapshot.parameters, snapshot().snapshot.parameters);
+  EXPECT_EQ(model->snapshot.buffers, snapshot().snapshot.buffers);
+
+  DoneInfo done;
+  done.result = {
+      100, 10, 7, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, "look", 3, {0.5, 0.25, 0.125, true}}};
+  done.bytes_sent = 12345678901;
+  const auto result = decode<DoneInfo>(encode(done));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->result.times.communicate, 3);
+  EXPECT_EQ(result->bytes_sent, 12345678901);
+  const AllocationResult& allocation = result->result.allocation;
+  ASSERT_EQ(allocation.history.size(), 1U);
+  EXPECT_EQ(allocation.history[0].step, 7);
+  EXPECT_EQ(allocation.history[0].decision.shares, (Shares{3, 1}));
+  EXPECT_EQ(allocation.history[0].decision.reason, "why");
+  EXPECT_EQ(allocation.last_look, "look");
+  EXPECT_EQ(allocation.share, 3U);
+  EXPECT_TRUE(allocation.cost.fixed_known);
+  EXPECT_EQ(allocation.cost.per_sample, 0.25);
+
+  const auto failed = decode<FailedInfo>(encode(FailedInfo{2, "rank 2 has left"}));
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->peer, 2);
+  EXPECT_EQ(failed->reason, "rank 2 has left");
+}
+
+ProgressInfo progress() {
+  ProgressInfo info;
+  info.seconds = 1.5;
+  info.progress.samples = 640;
+  info.loss = {2.5, 10};
+  info.activity = {Doing::kWait, 2};
+  info.news.figures.share = 7;
+  info.news.entries.spans = {{0.5, 1, 3, 7, Doing::kCompute}, {1, 1.5, 3, 0, Doing::kWait}};
+  info.news.entries.exchanges = {{0.25, 0.5, 1, 4'000}};
+  info.news.entries.decisions = {{1, "shares", "1 -> 2", "why"}};
+  return info;
+}
+
+TEST(Control, AJournalComesBack) {
+  const auto told = decode<ProgressInfo>(encode(progress()));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->activity.waits_for, 2);
+  EXPECT_EQ(told->loss.mean(), 0.25);
+  EXPECT_EQ(told->news.figures.share, 7U);
+  EXPECT_EQ(told->news.entries.spans, progress().news.entries.spans);
+  EXPECT_EQ(told->news.entries.exchanges, progress().news.entries.exchanges);
+  EXPECT_EQ(told->news.entries.decisions, progress().news.entries.decisions);
+}
+
+TEST(Control, SpansThatCannotBeAreRefused) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const Span& span :
+       {Span{2, 1, 0, 0, Doing::kWait}, Span{-1, 1, 0, 0, Doing::kWait},
+        Span{0, nan, 0, 0, Doing::kWait}, Span{0, infinite, 0, 0, Doing::kWait},
+        Span{0, 1, 0, -5, Doing::kWait}, Span{0, 1, 0, 0, static_cast<Doing>(77)}}) {
+    ProgressInfo info = progress();
+    info.news.entries.spans.push_back(span);
+    EXPECT_FALSE(decode<ProgressInfo>(encode(info))) << span.begin << " " << span.end;
+  }
+}
+
+TEST(Control, WhatElseCannotBeIsRefused) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto refused = [](auto change) {
+    ProgressInfo info = progress();
+    change(info);
+    return !decode<ProgressInfo>(encode(info));
+  };
+  EXPECT_FALSE(refused([](ProgressInfo&) {}));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.seconds = infinite; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.progress.samples = INT64_MAX; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.figures.steps = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.figures.wait = -1; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.news.entries.exchanges[0].from = -3; }));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.exchanges[0].sent = infinite; }));
+  EXPECT_TRUE(refused([&](ProgressInfo& info) { info.news.entries.decisions[0].at = infinite; }));
+  EXPECT_TRUE(refused([](ProgressInfo& info) { info.activity.doing = static_cast<Doing>(9); }));
+}
+
+Payload mutated(const Payload& payload, Random& random) {
+  std::vector<std::byte> bytes(payload.bytes().begin(), payload.bytes().end());
+  switch (random.below(3)) {
+    case 0:
+      bytes.resize(random.below(bytes.size() + 1));
+      break;
+    case 1:
+      bytes.resize(bytes.size() + 1 + random.below(20), static_cast<std::byte>(random.below(256)));
+      break;
+    default:
+      bytes[random.below(bytes.size())] = static_cast<std::byte>(random.below(256));
+  }
+  return Payload::copy_of(std::span(bytes));
+}
+
+// Never a crash, never more memory than there are bytes.
+TEST(Control, DamagedMessagesAreRefusedOrRead) {
+  Random random(3);
+  int refused = 0;
+  for (int round = 0; round < 5'000; ++round) {
+    refused += decode<StartInfo>(mutated(encode(start()), random)) ? 0 : 1;
+    refused += decode<SnapshotInfo>(mutated(encode(snapshot()), random)) ? 0 : 1;
+    refused += decode<DoneInfo>(mutated(encode(DoneInfo{}), random)) ? 0 : 1;
+    refused += decode<ProgressInfo>(mutated(encode(progress()), random)) ? 0 : 1;
+    refused += decode<FailedInfo>(mutated(encode(FailedInfo{1, "why"}), random)) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 10'000);  // every cut and every addition, at least
+}
+
+}  // namespace
+}  // namespace motley

@@ -1,0 +1,155 @@
+// What is recorded of a run is what it came to, for every method.
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "motley/sync/registry.h"
+#include "runtime/simulate/simulate.h"
+#include "tests/recording_monitor.h"
+#include "tests/simulated_job.h"
+#include "tests/toy_task.h"
+
+namespace motley {
+namespace {
+
+Job job_for(std::string_view sync) {
+  Job job = simulated_job(std::string(sync), {1, 1, 0.5, 0.25}, 40, 25);
+  job.strategy.allocation = "adaptive";
+  job.strategy.partial_reduce.group = 2;
+  job.strategy.hop.max_jump = 4;
+  job.cluster.bandwidth.assign(4, 1e7);  // so that moving bytes shows
+  return job;
+}
+
+RunOutcome run(const Job& job, RecordingMonitor& monitor) {
+  ToyTask task(100, 20'000, 1, 1e-5);
+  const RunOutcome outcome = simulate(job, task, monitor);
+  monitor.finish(outcome);
+  return outcome;
+}
+
+void expect_times_add_up(const RunRecord& record, const RunOutcome& outcome) {
+  ASSERT_EQ(record.paces().size(), outcome.workers.size());
+  for (const WorkerPace& recorded : record.paces()) {
+    const WorkerSummary& worker = outcome.workers[static_cast<std::size_t>(recorded.rank)];
+    const Seconds close = 1e-6 * outcome.seconds;
+    EXPECT_NEAR(worker.compute_seconds + worker.communicate_seconds + worker.wait_seconds,
+                outcome.seconds, close);
+    EXPECT_NEAR(recorded.compute, worker.compute_seconds, close);
+    EXPECT_NEAR(recorded.communicate, worker.communicate_seconds, close);
+    EXPECT_NEAR(recorded.wait, worker.wait_seconds, close);
+    EXPECT_GT(worker.communicate_seconds, 0);
+    EXPECT_NEAR(recorded.samples, static_cast<double>(worker.samples), 1e-6);
+    EXPECT_NEAR(recorded.steps, static_cast<double>(worker.steps), 1e-6);
+  }
+}
+
+void expect_no_gap_between_spans(const RunRecord& record) {
+  for (const auto& worker : record.workers()) {
+    Seconds end = 0;
+    worker.spans.for_each([&](const Span& span) {
+      EXPECT_EQ(span.begin, end);
+      EXPECT_GE(span.end, span.begin);
+      end = span.end;
+    });
+    EXPECT_NEAR(end, record.seconds(), 1e-9);
+  }
+}
+
+void expect_arrows_forward(const RunRecord& record) {
+  std::set<Rank> heard_from;
+  for (const auto& worker : record.workers()) {
+    worker.exchanges.for_each([&](const Exchange& exchange) {
+      EXPECT_GT(exchange.received, exchange.sent);
+      EXPECT_LE(exchange.received, record.seconds() + 1e-9);
+      EXPECT_GT(exchange.bytes, 0);
+      heard_from.insert(exchange.from);
+    });
+  }
+  ASSERT_FALSE(heard_from.empty());
+  EXPECT_GE(*heard_from.begin(), 0);
+  EXPECT_LT(*heard_from.rbegin(), record.facts().workers + record.facts().servers);
+}
+
+// Where workers go at their own pace, how far apart they were is known.
+void expect_behind(const RunRecord& record, bool at_own_pace) {
+  ASSERT_EQ(record.behind().has_value(), at_own_pace);
+  if (at_own_pace) {
+    const auto& counts = record.behind()->counts;
+    EXPECT_GT(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 20);
+  }
+}
+
+class Recording : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(Recording, IsWhatTheRunCameTo) {
+  const Job job = job_for(GetParam());
+  RecordingMonitor monitor(job);
+  const RunOutcome outcome = run(job, monitor);
+  EXPECT_EQ(monitor.begun, 1);
+  expect_times_add_up(monitor.record, outcome);
+  expect_no_gap_between_spans(monitor.record);
+  expect_arrows_forward(monitor.record);
+  expect_behind(monitor.record, find_strategy(GetParam())->advance == Advance::kAtOwnPace);
+}
+
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> all;
+  for (const StrategyEntry& entry : strategies()) {
+    all.push_back(entry.name);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(OfEveryMethod, Recording, testing::ValuesIn(names()),
+                         [](const auto& method) { return std::string(method.param); });
+
+// Of the samples since the evaluation before, whoever computed them and whoever told.
+TEST(TrainLoss, IsTheSameHoweverManyWorkers) {
+  std::vector<std::vector<Metric>> metrics;
+  for (const int workers : {1, 4}) {
+    Job job = simulated_job("all_reduce", alike(workers), 40, 25);
+    job.train.eval_every = 10;
+    RecordingMonitor monitor(job);
+    run(job, monitor);
+    metrics.push_back(monitor.record.metrics());
+  }
+  ASSERT_EQ(metrics[0].size(), 3U);
+  ASSERT_EQ(metrics[1].size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_NEAR(*metrics[1][i].train_loss / *metrics[0][i].train_loss, 1, 1e-4);
+  }
+}
+
+std::set<std::string> kinds_decided(const Job& job) {
+  RecordingMonitor monitor(job);
+  run(job, monitor);
+  std::set<std::string> kinds;
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    EXPECT_FALSE(decided.decision.reason.empty()) << decided.decision.kind;
+    EXPECT_FALSE(decided.decision.what.empty()) << decided.decision.kind;
+    kinds.insert(decided.decision.kind);
+  });
+  return kinds;
+}
+
+TEST(Decisions, AreRecordedWithTheirReasons) {
+  using Kinds = std::set<std::string>;
+  EXPECT_EQ(kinds_decided(job_for("all_reduce")), Kinds{"shares"});
+  EXPECT_TRUE(kinds_decided(job_for("partial_reduce")).contains("group"));
+  EXPECT_TRUE(kinds_decided(job_for("adsp")).contains("commits"));
+  Job hop = job_for("hop");
+  hop.strategy.allocation = "equal";
+  hop.strategy.hop.mode = "backup";
+  hop.strategy.hop.backup = 1;
+  hop.strategy.hop.max_gap = 5;
+  EXPECT_EQ(kinds_decided(hop), Kinds{"jump"});
+  Job ashl = job_for("ashl");
+  ashl.strategy.allocation = "equal";
+  ashl.strategy.ashl.loss_preset = 1e9;
+  EXPECT_EQ(kinds_decided(ashl), (Kinds{"plan", "stage"}));
+}
+
+}  // namespace
+}  // namespace motley

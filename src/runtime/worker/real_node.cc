@@ -1,0 +1,176 @@
+#include "runtime/worker/real_node.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "fabric/frame.h"
+
+namespace motley {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+
+// Sooner than anything a person could mean by "forever", later than any run.
+constexpr Seconds kFarAway = 1e8;
+
+}  // namespace
+
+RealNode::RealNode(Driver& driver, Rank rank, int size)
+    : driver_(driver), rank_(rank), size_(size), began_(Driver::Clock::now()) {}
+
+RealNode::~RealNode() {
+  stop("the node is gone");
+  for (auto& activity : activities_) {
+    activity.join();
+  }
+}
+
+void RealNode::run(const std::function<void(Node&)>& body) {
+  try {
+    body(*this);
+  } catch (...) {
+    failed(std::current_exception());
+  }
+  std::unique_lock lock(driver_.mutex());
+  while (!activities_.empty()) {
+    auto threads = std::exchange(activities_, {});  // they may spawn more
+    lock.unlock();
+    for (auto& thread : threads) {
+      thread.join();
+    }
+    lock.lock();
+  }
+  if (first_error_) {
+    std::rethrow_exception(first_error_);
+  }
+}
+
+void RealNode::stop(const std::string& reason) {
+  std::lock_guard lock(driver_.mutex());
+  mailbox_.stop(reason);
+  driver_.wake();
+}
+
+Seconds RealNode::now() const {
+  return duration<double>(Driver::Clock::now() - began_.load()).count();
+}
+
+Driver::Clock::time_point RealNode::moment(Seconds at) const {
+  const duration<double> offset(std::clamp(at, -kFarAway, kFarAway));
+  return began_.load() + duration_cast<Driver::Clock::duration>(offset);
+}
+
+void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
+  if (to == rank_) {
+    on_message({rank_, channel, header, payload.kept(), now()});
+    return;
+  }
+  fabric_->send(to, {rank_, channel, header, std::move(payload), now()});
+}
+
+std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {
+  std::optional<Message> message;
+  std::unique_lock lock(driver_.mutex());
+  driver_.wait(lock, moment(deadline), [&] {
+    message = mailbox_.take(match);
+    return message.has_value();
+  });
+  return message;
+}
+
+void RealNode::forget(Rank peer) {
+  std::lock_guard lock(driver_.mutex());
+  mailbox_.forget(peer);
+}
+
+void RealNode::busy(Seconds cost, const std::function<void()>& body) {
+  const auto began = Driver::Clock::now();
+  body();
+  last(began, cost);
+}
+
+void RealNode::make_last(Seconds began, Seconds cost) { last(moment(began), cost); }
+
+void RealNode::last(Driver::Clock::time_point began, Seconds cost) {
+  if (!paced_) {
+    return;
+  }
+  const auto seconds_since = [](Driver::Clock::time_point moment) {
+    return duration<double>(Driver::Clock::now() - moment).count();
+  };
+  std::unique_lock lock(driver_.mutex());
+  if (cost <= 0) {
+    return pacer_.owe(seconds_since(began));
+  }
+  const duration<double> rest(pacer_.rest(cost, seconds_since(began)));
+  if (rest.count() <= 0) {
+    return mailbox_.throw_if_stopped();
+  }
+  const auto until = Driver::Clock::now() + duration_cast<Driver::Clock::duration>(rest);
+  sleep_until(lock, until);
+  pacer_.owe(std::max(0.0, seconds_since(until)));
+}
+
+Pace RealNode::pace() const {
+  std::lock_guard lock(driver_.mutex());
+  return pacer_.pace();
+}
+
+void RealNode::sleep(Seconds duration) {
+  std::unique_lock lock(driver_.mutex());
+  sleep_until(lock, moment(now() + duration));
+}
+
+void RealNode::sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment) {
+  driver_.sleep(lock, moment, [&] { return mailbox_.stopped(); });
+  mailbox_.throw_if_stopped();
+}
+
+void RealNode::spawn(std::string name, std::function<void(Node&)> body) {
+  std::thread thread([this, body = std::move(body)] {
+    try {
+      body(*this);
+    } catch (...) {
+      failed(std::current_exception());
+    }
+  });
+  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
+  std::lock_guard lock(driver_.mutex());
+  activities_.push_back(std::move(thread));
+}
+
+void RealNode::on_message(Message message) {
+  message.sent = whole_moment(message.sent, now());
+  std::lock_guard lock(driver_.mutex());
+  mailbox_.put(std::move(message));
+  driver_.wake();
+}
+
+void RealNode::on_peer_lost(Rank peer, const std::string& reason) {
+  std::lock_guard lock(driver_.mutex());
+  mailbox_.lose(peer, reason);
+  driver_.wake();
+}
+
+void RealNode::failed(std::exception_ptr error) {
+  std::string reason = "an activity failed";
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    reason = exception.what();
+  } catch (...) {
+  }
+  {
+    std::lock_guard lock(driver_.mutex());
+    if (!first_error_) {
+      first_error_ = error;
+    }
+  }
+  stop(reason);
+}
+
+}  // namespace motley

@@ -1,0 +1,87 @@
+// The real Node: the calling thread is the node's first activity, spawned ones are threads.
+//
+//   Driver driver;
+//   RealNode node(driver, rank, size);
+//   TcpFabric fabric(driver, node, ...);
+//   node.attach(fabric);
+//   node.run([](Node& node) { ... protocol ... });
+//
+// Time is the steady clock. Messages are put into the mailbox by whichever thread drives the
+// sockets (fabric/driver.h), usually the one that waits for them.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fabric/driver.h"
+#include "fabric/fabric.h"
+#include "motley/node/node.h"
+#include "node/mailbox.h"
+#include "runtime/worker/pacer.h"
+
+namespace motley {
+
+class RealNode final : public Node, public FabricSink {
+ public:
+  RealNode(Driver& driver, Rank rank, int size);
+  ~RealNode() override;
+
+  void attach(Fabric& fabric) { fabric_ = &fabric; }
+  // For a worker that learns the number of workers only when it has joined.
+  void set_size(int size) { size_ = size; }
+
+  // Runs the body here, then waits for what it spawned. Rethrows the first exception of either.
+  void run(const std::function<void(Node&)>& body);
+
+  // Any thread: every blocked call throws Interrupted with this reason, now and later.
+  void stop(const std::string& reason);
+  // The clock starts anew: the run began then.
+  void restart_clock(Driver::Clock::time_point began) { began_ = began; }
+  // Whether busy() lasts as long as it is told (runtime/worker/pacer.h). Where something else makes
+  // the machine slow, it lasts as long as its body does.
+  void set_paced(bool paced) { paced_ = paced; }
+  // Computing that began at that moment of this node's clock is to last so long: as busy(), for
+  // whoever has computed already.
+  void make_last(Seconds began, Seconds cost);
+  Pace pace() const;
+
+  Rank rank() const override { return rank_; }
+  int size() const override { return size_; }
+  Seconds now() const override;
+  void send(Rank to, Channel channel, Header header, Payload payload) override;
+  std::optional<Message> receive_until(Match match, Seconds deadline) override;
+  void forget(Rank peer) override;
+  void busy(Seconds cost, const std::function<void()>& body) override;
+  void sleep(Seconds duration) override;
+  void spawn(std::string name, std::function<void(Node&)> body) override;
+
+  void on_message(Message message) override;
+  void on_peer_lost(Rank peer, const std::string& reason) override;
+
+ private:
+  Driver::Clock::time_point moment(Seconds at) const;
+  void last(Driver::Clock::time_point began, Seconds cost);
+  // `lock` holds the driver's mutex.
+  void sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment);
+  void failed(std::exception_ptr error);
+
+  Driver& driver_;
+  Fabric* fabric_ = nullptr;
+  const Rank rank_;
+  int size_;
+  bool paced_ = true;
+  std::atomic<Driver::Clock::time_point> began_;
+
+  // Guarded by the driver's mutex.
+  Pacer pacer_;
+  Mailbox mailbox_;
+  std::vector<std::thread> activities_;
+  std::exception_ptr first_error_;
+};
+
+}  // namespace motley

@@ -1,0 +1,42 @@
+// What only a real Node does: hold a pace, and say when it could not.
+#include "runtime/worker/real_node.h"
+
+#include <gtest/gtest.h>
+
+namespace motley {
+namespace {
+
+TEST(RealNode, BusyLastsAsLongAsItsCost) {
+  Driver driver;
+  RealNode node(driver, 0, 1);
+  const Seconds began = node.now();
+  node.busy(0.01, [] {});
+  EXPECT_GE(node.now() - began, 0.01);
+  EXPECT_EQ(node.pace().steps, 1);
+}
+
+TEST(RealNode, CountsTheStepsThatMissedTheirPace) {
+  Driver driver;
+  RealNode node(driver, 0, 1);
+  for (int step = 0; step < 3; ++step) {
+    node.busy(1e-4, [&] {
+      const Seconds until = node.now() + 1e-3;
+      while (node.now() < until) {
+      }
+    });
+  }
+  node.busy(0, [] {});  // asked for no pace
+  EXPECT_EQ(node.pace().steps, 3);
+  EXPECT_EQ(node.pace().missed, 3);
+}
+
+TEST(RealNode, TheClockCanStartAnew) {
+  Driver driver;
+  RealNode node(driver, 0, 1);
+  node.sleep(0.01);
+  node.restart_clock(Driver::Clock::now());
+  EXPECT_LT(node.now(), 0.01);
+}
+
+}  // namespace
+}  // namespace motley

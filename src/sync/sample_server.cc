@@ -1,0 +1,93 @@
+#include "sync/sample_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace motley {
+namespace {
+
+void expect(bool is_sound, Rank rank) {
+  if (!is_sound) {
+    throw std::runtime_error(fmt::format("worker {} sent a request that makes no sense", rank));
+  }
+}
+
+}  // namespace
+
+SampleServer::SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated judged,
+                           SampleServerListener* listener)
+    : context_(context),
+      dealer_(context, judged),
+      gaps_(std::move(gaps)),
+      listener_(listener),
+      workers_(static_cast<std::size_t>(context.node.size())),
+      counts_(workers_.size()) {}
+
+void SampleServer::run() {
+  while (left_ < workers_.size()) {
+    const Message message = context_.node.receive({Channel::kSamples});
+    const Rank rank = message.from;
+    expect(rank >= 0 && rank < context_.node.size(), rank);
+    Worker& worker = workers_[static_cast<std::size_t>(rank)];
+    expect(!worker.left, rank);
+    if (message.header.tag == static_cast<std::int64_t>(SampleMessage::kFarewell)) {
+      on_farewell(rank, worker, message);
+    } else if (message.header.tag == static_cast<std::int64_t>(SampleMessage::kNote)) {
+      expect(listener_ && listener_->on_note(rank, message.payload), rank);
+    } else {
+      const auto request = message.payload.record<SampleRequest>();
+      expect(request.has_value(), rank);
+      on_request(rank, worker, *request);
+    }
+  }
+}
+
+// Who begins an iteration has computed the one before.
+void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& request) {
+  expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
+  gaps_.begins(rank, request.iteration, request.at);
+  context_.journal.set_behind("iterations behind the fastest worker, when a step began",
+                              gaps_.behind(), gaps_.farthest_behind());
+  worker.iteration = request.iteration;
+  const std::int64_t before = std::exchange(worker.samples, request.samples);
+  dealer_.computed(before);
+
+  Grant ticket;
+  ticket.next = dealer_.next(request.want);
+  const bool is_last = ticket.next.count == 0;
+  ticket.used = is_last ? dealer_.dealt() : dealer_.used();
+  ticket.evaluation = is_last ? 0 : dealer_.evaluation_for(rank, request.fit != 0);
+  context_.node.send(rank, Channel::kSamples, {}, Payload::of_record(ticket));
+  if (listener_) {
+    listener_->on_request(rank, request, before);
+  }
+}
+
+void SampleServer::on_farewell(Rank rank, Worker& worker, const Message& message) {
+  const Farewell farewell = Farewell::of(message.header);
+  expect(farewell.iteration == worker.iteration, rank);
+  gaps_.leaves(rank, farewell.at);
+  worker.left = true;
+  ++left_;
+  ByteReader bytes(message.payload.bytes());
+  counts_[static_cast<std::size_t>(rank)] = bytes.get_numbers<std::int64_t>();
+  expect(bytes.complete(), rank);
+  if (listener_) {
+    listener_->on_leave(rank);
+  }
+}
+
+double SampleServer::mean_iterations() const {
+  double sum = 0;
+  for (const Worker& worker : workers_) {
+    sum += static_cast<double>(worker.iteration + 1);
+  }
+  return sum / static_cast<double>(workers_.size());
+}
+
+}  // namespace motley
