@@ -124,11 +124,12 @@ TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
 
 // A worker makes a payload for each other's chunk, and one of the sum of its own, whoever gets it.
 TEST(Allocations, ASumInACodecAllocatesItsPayloads) {
-  for (const char* codec : {"fp16", "bf16", "int8", "topk"}) {
+  for (const CodecKind codec :
+       {CodecKind::kFp16, CodecKind::kBf16, CodecKind::kInt8, CodecKind::kTopk}) {
     Job job = simulated_job("all_reduce", alike(kWorkers), 100, 1);  // no step is short
     job.strategy.adaptive.window = 1'000'000;                        // and no speed estimated
     job.strategy.codec = codec;
-    EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << codec;
+    EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << static_cast<int>(codec);
   }
 }
 

@@ -49,7 +49,7 @@ TEST(Phantoms, AgreeToStop) {
     for (const int workers : {2, 7, 70}) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         Job job = simulated_job(sync, alike(workers), workers, 1'000'000);
-        job.model.kind = "phantom";
+        job.model.kind = ModelKind::kPhantom;
         job.seed = seed;
         job.cluster.slowdowns = {{.probability = 0.3, .factor = 5}};
         PhantomTask task(job.train.batch * 1'000'000, 1000);

@@ -33,7 +33,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"node", {"base"}},
     {"cluster", {"base"}},
     {"allocate", {"base"}},
-    {"job", {"base", "cluster"}},
+    {"job", {"base", "cluster", "codec"}},
     {"record", {"base"}},
     {"page", {"base"}},
     {"dashboard", {"base"}},

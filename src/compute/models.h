@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "compute/torch_model.h"
+#include "motley/job/job.h"
 
 namespace motley {
 
 // The initial state is decided by the seed alone, through torch's global generator.
 // nullptr: no such kind.
-std::unique_ptr<TorchModel> make_builtin(const std::string& kind,
-                                         const std::vector<std::int64_t>& shape,
+std::unique_ptr<TorchModel> make_builtin(ModelKind kind, const std::vector<std::int64_t>& shape,
                                          std::int64_t classes, std::uint64_t seed);
 
 }  // namespace motley

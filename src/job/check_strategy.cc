@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "job/choices.h"
+
 namespace motley {
 namespace {
 
@@ -33,14 +35,14 @@ Checked check_allocation(const MethodSchema& method, const Job& job) {
 // Rounding whole models again and again would lose what a step changed; only changes can be
 // rounded.
 Checked check_codec(const MethodSchema& method, const Job& job) {
-  if (method.exchanges != ExchangeKind::kModels || job.strategy.codec == "none") {
+  if (method.exchanges != ExchangeKind::kModels || job.strategy.codec == CodecKind::kNone) {
     return {};
   }
   return JobProblem{
       {"strategy.codec", "strategy.sync"},
       fmt::format("strategy.codec = \"{}\" cannot be combined with strategy.sync = \"{}\", which "
                   "averages whole models: rounding them would lose what a step changes",
-                  job.strategy.codec, job.strategy.sync)};
+                  name_of(job.strategy.codec), job.strategy.sync)};
 }
 
 Checked check_method(const MethodSchema& method, const Job& job, const Document& document) {

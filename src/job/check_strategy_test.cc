@@ -175,7 +175,7 @@ TEST(CheckStrategy, ACodecIsForMethodsThatExchangeChanges) {
     const std::string sync(method->name());
     const std::string job = "[strategy]\nsync = '" + sync + "'\ncodec = 'fp16'";
     if (method->schema.exchanges != ExchangeKind::kModels) {
-      EXPECT_EQ(good(job).strategy.codec, "fp16");
+      EXPECT_EQ(good(job).strategy.codec, CodecKind::kFp16);
       continue;
     }
     ++refused;
@@ -188,9 +188,10 @@ TEST(CheckStrategy, ACodecIsForMethodsThatExchangeChanges) {
 }
 
 TEST(CheckStrategy, AshlCompressesUnlessTold) {
-  EXPECT_EQ(good("strategy.sync = 'ashl'").strategy.codec, "topk");
-  EXPECT_EQ(good("strategy.sync = 'ashl'\nstrategy.codec = 'none'").strategy.codec, "none");
-  EXPECT_EQ(good("strategy.sync = 'adsp'").strategy.codec, "none");
+  EXPECT_EQ(good("strategy.sync = 'ashl'").strategy.codec, CodecKind::kTopk);
+  EXPECT_EQ(good("strategy.sync = 'ashl'\nstrategy.codec = 'none'").strategy.codec,
+            CodecKind::kNone);
+  EXPECT_EQ(good("strategy.sync = 'adsp'").strategy.codec, CodecKind::kNone);
 }
 
 TEST(CheckStrategy, RatiosAndPresetsHaveBounds) {

@@ -1,18 +1,37 @@
 // The names that keys of a job can choose from. Those of methods are with the methods.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string_view>
+
 #include "motley/job/key.h"
 
 namespace motley {
 
 inline constexpr Choice kModelKinds[] = {
-    {"svm"}, {"mlp"}, {"cnn"}, {"resnet20"}, {"torchscript"}, {"phantom"}, {"program"},
+    choice("svm", ModelKind::kSvm),
+    choice("mlp", ModelKind::kMlp),
+    choice("cnn", ModelKind::kCnn),
+    choice("resnet20", ModelKind::kResnet20),
+    choice("torchscript", ModelKind::kTorchscript),
+    choice("phantom", ModelKind::kPhantom),
+    choice("program", ModelKind::kProgram),
 };
 inline constexpr Choice kDataKinds[] = {
-    {"idx"}, {"cifar10"}, {"libsvm"}, {"synthetic"}, {"program"},
+    choice("idx", DataKind::kIdx),         choice("cifar10", DataKind::kCifar10),
+    choice("libsvm", DataKind::kLibsvm),   choice("synthetic", DataKind::kSynthetic),
+    choice("program", DataKind::kProgram),
 };
-inline constexpr Choice kOptimizers[] = {{"sgd"}, {"adam"}};
-inline constexpr Choice kIsolations[] = {{"none"}, {"cgroup"}};
+inline constexpr Choice kOptimizers[] = {
+    choice("sgd", OptimizerKind::kSgd),
+    choice("adam", OptimizerKind::kAdam),
+};
+inline constexpr Choice kIsolations[] = {
+    choice("none", Isolation::kNone),
+    choice("cgroup", Isolation::kCgroup),
+};
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 
 inline constexpr Choice kAllocations[] = {
@@ -22,11 +41,22 @@ inline constexpr Choice kAllocations[] = {
     {"dynamic", "every epoch, in proportion to the speeds of the last one (Vineeth)"},
 };
 inline constexpr Choice kCodecs[] = {
-    {"none", "numbers travel as 32-bit floats"},
-    {"fp16", "16 bits, 11 of them digits"},
-    {"bf16", "16 bits, 8 of them digits, the range of 32-bit floats"},
-    {"int8", "8 bits and a scale for each 256 numbers, rounded at random without bias"},
-    {"topk", "only the largest entries, each with its place"},
+    choice("none", CodecKind::kNone, "numbers travel as 32-bit floats"),
+    choice("fp16", CodecKind::kFp16, "16 bits, 11 of them digits"),
+    choice("bf16", CodecKind::kBf16, "16 bits, 8 of them digits, the range of 32-bit floats"),
+    choice("int8", CodecKind::kInt8,
+           "8 bits and a scale for each 256 numbers, rounded at random without bias"),
+    choice("topk", CodecKind::kTopk, "only the largest entries, each with its place"),
 };
+
+// The name of an enum's value in a job file.
+template <class Enum>
+constexpr std::string_view name_in(std::span<const Choice> choices, Enum value) {
+  return std::ranges::find(choices, static_cast<int>(value), &Choice::value)->name;
+}
+constexpr std::string_view name_of(ModelKind kind) { return name_in(kModelKinds, kind); }
+constexpr std::string_view name_of(DataKind kind) { return name_in(kDataKinds, kind); }
+constexpr std::string_view name_of(OptimizerKind kind) { return name_in(kOptimizers, kind); }
+constexpr std::string_view name_of(CodecKind kind) { return name_in(kCodecs, kind); }
 
 }  // namespace motley

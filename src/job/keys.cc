@@ -1,5 +1,8 @@
 #include "job/keys.h"
 
+#include <type_traits>
+#include <utility>
+
 #include "job/choices.h"
 
 namespace motley {
@@ -11,7 +14,18 @@ auto& at(Record& record) {
   return (record.*....*Members);
 }
 template <auto... Members>
-constexpr auto job = &at<Job, Members...>;
+constexpr Place<Job> place_in_job() {
+  using Value = std::remove_reference_t<decltype(at<Job, Members...>(std::declval<Job&>()))>;
+  if constexpr (std::is_enum_v<Value>) {
+    return EnumPlace<Job>{
+        [](const Job& job) { return static_cast<int>(at<const Job, Members...>(job)); },
+        [](Job& job, int value) { at<Job, Members...>(job) = static_cast<Value>(value); }};
+  } else {
+    return &at<Job, Members...>;
+  }
+}
+template <auto... Members>
+constexpr Place<Job> job = place_in_job<Members...>();
 template <auto Member>
 constexpr auto slowdown = &at<RandomSlowdown, Member>;
 template <auto Member>
@@ -27,21 +41,23 @@ constexpr Range kAtLeast0{0};
 constexpr Range kAbove0{.min = 0, .above_min = true};
 
 constexpr Belongs kTorchscript{
-    [](const Job& j, const MethodSchema&) { return j.model.kind == "torchscript"; },
+    [](const Job& j, const MethodSchema&) { return j.model.kind == ModelKind::kTorchscript; },
     "model.kind = \"torchscript\"", true};
 constexpr Belongs kPhantom{[](const Job& j, const MethodSchema&) { return j.phantom(); },
                            "model.kind = \"phantom\"", true};
-constexpr Belongs kFiles{
-    [](const Job& j, const MethodSchema&) { return j.data.kind != "synthetic" && !j.of_program(); },
-    "data.kind = \"idx\", \"cifar10\" or \"libsvm\"", true};
-constexpr Belongs kLibsvm{[](const Job& j, const MethodSchema&) { return j.data.kind == "libsvm"; },
-                          "data.kind = \"libsvm\""};
+constexpr Belongs kFiles{[](const Job& j, const MethodSchema&) {
+                           return j.data.kind != DataKind::kSynthetic && !j.of_program();
+                         },
+                         "data.kind = \"idx\", \"cifar10\" or \"libsvm\"", true};
+constexpr Belongs kLibsvm{
+    [](const Job& j, const MethodSchema&) { return j.data.kind == DataKind::kLibsvm; },
+    "data.kind = \"libsvm\""};
 constexpr Belongs kHoldout{[](const Job& j, const MethodSchema&) {
-                             return j.data.kind == "libsvm" && j.data.test_path.empty();
+                             return j.data.kind == DataKind::kLibsvm && j.data.test_path.empty();
                            },
                            "data.kind = \"libsvm\" without data.test_path"};
 constexpr Belongs kSynthetic{
-    [](const Job& j, const MethodSchema&) { return j.data.kind == "synthetic"; },
+    [](const Job& j, const MethodSchema&) { return j.data.kind == DataKind::kSynthetic; },
     "data.kind = \"synthetic\""};
 constexpr Belongs kEvaluated{[](const Job& j, const MethodSchema&) { return !j.phantom(); },
                              "models that compute, which a phantom does not"};
@@ -50,9 +66,10 @@ constexpr Belongs kBuilt{[](const Job& j, const MethodSchema&) { return !j.of_pr
 constexpr Belongs kMicroBatch{
     [](const Job& j, const MethodSchema&) { return !j.phantom() && !j.of_program(); },
     "models that motley builds and that compute"};
-constexpr Belongs kSgd{
-    [](const Job& j, const MethodSchema&) { return j.train.optimizer == "sgd" && !j.of_program(); },
-    "train.optimizer = \"sgd\""};
+constexpr Belongs kSgd{[](const Job& j, const MethodSchema&) {
+                         return j.train.optimizer == OptimizerKind::kSgd && !j.of_program();
+                       },
+                       "train.optimizer = \"sgd\""};
 
 // Settings of one allocation may stand beside another one, so that `--set strategy.allocation` or a
 // variant can choose.
@@ -67,12 +84,12 @@ constexpr Belongs kServers{
     "methods with parameter servers", false, true};
 constexpr Belongs kLossy{
     [](const Job& j, const MethodSchema& method) {
-      return j.strategy.codec != "none" && !method.codec_settings;
+      return j.strategy.codec != CodecKind::kNone && !method.codec_settings;
     },
     "a strategy.codec other than \"none\", where the method has no settings of its own", false,
     true};
 constexpr Belongs kTopk{[](const Job& j, const MethodSchema& method) {
-                          return j.strategy.codec == "topk" && !method.codec_settings;
+                          return j.strategy.codec == CodecKind::kTopk && !method.codec_settings;
                         },
                         "strategy.codec = \"topk\", where the method does not find its own", false,
                         true};

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "job/check_strategy.h"
+#include "job/choices.h"
 #include "job/document.h"
 #include "job/keys.h"
 #include "job/print.h"
@@ -88,12 +89,12 @@ Status check_sizes(const Job& job, const Document& document) {
                     "every step",
                     job.train.batch, job.cluster.workers)));
   }
-  if (job.phantom() && job.data.kind != "synthetic") {
+  if (job.phantom() && job.data.kind != DataKind::kSynthetic) {
     return tl::unexpected(
         document.error_at({"data.kind", "model.kind"},
                           fmt::format("model.kind = \"phantom\" needs data.kind = \"synthetic\", "
                                       "not \"{}\"",
-                                      job.data.kind)));
+                                      name_of(job.data.kind))));
   }
   return {};
 }
@@ -114,8 +115,8 @@ Status check_events(const Job& job, const Document& document) {
 }
 
 Status check_program(const Job& job, const Document& document, Mode mode) {
-  const bool both = job.of_program() && job.data.kind == "program";
-  const bool any = job.of_program() || job.data.kind == "program";
+  const bool both = job.of_program() && job.data.kind == DataKind::kProgram;
+  const bool any = job.of_program() || job.data.kind == DataKind::kProgram;
   if (mode == Mode::kProgram && !both) {
     return tl::unexpected(document.error_at(
         {job.of_program() ? "data.kind" : "model.kind"},
@@ -161,8 +162,8 @@ Result<Job> resolve(const Document& document, Mode mode) {
   const JobSchema& schema = document.schema();
   Job job = default_job();
   if (mode == Mode::kProgram) {
-    job.model.kind = "program";
-    job.data.kind = "program";
+    job.model.kind = ModelKind::kProgram;
+    job.data.kind = DataKind::kProgram;
   }
   for (const Entry* entry : document.entries()) {
     if (Status status = assign(schema, job, *entry); !status) {

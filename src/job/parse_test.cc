@@ -63,9 +63,9 @@ TEST(ParseJob, ReadsEveryKey) {
   const Job job = good(kFull);
   EXPECT_EQ(job.name, "fashion");
   EXPECT_EQ(job.seed, 3U);
-  EXPECT_EQ(job.model.kind, "torchscript");
+  EXPECT_EQ(job.model.kind, ModelKind::kTorchscript);
   EXPECT_EQ(job.model.path, "net.pt");
-  EXPECT_EQ(job.data.kind, "idx");
+  EXPECT_EQ(job.data.kind, DataKind::kIdx);
   EXPECT_EQ(job.data.path, "/usr/share/datasets/fashion-mnist");
   EXPECT_EQ(job.train.batch, 128);
   EXPECT_EQ(job.train.epochs, 2);

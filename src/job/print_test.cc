@@ -98,16 +98,18 @@ std::string text(std::size_t max_size) {
 }
 
 void fill_model_and_data(Job& job) {
-  job.model.kind = *rc::gen::element<std::string>("svm", "mlp", "cnn", "torchscript", "phantom");
-  if (job.model.kind == "torchscript") {
+  job.model.kind = *rc::gen::element(ModelKind::kSvm, ModelKind::kMlp, ModelKind::kCnn,
+                                     ModelKind::kTorchscript, ModelKind::kPhantom);
+  if (job.model.kind == ModelKind::kTorchscript) {
     job.model.path = text(20);
   }
   if (job.phantom()) {
     job.model.parameters = size();
   } else {
-    job.data.kind = *rc::gen::element<std::string>("idx", "cifar10", "libsvm", "synthetic");
+    job.data.kind = *rc::gen::element(DataKind::kIdx, DataKind::kCifar10, DataKind::kLibsvm,
+                                      DataKind::kSynthetic);
   }
-  if (job.data.kind == "synthetic") {
+  if (job.data.kind == DataKind::kSynthetic) {
     job.data.samples = size();
     job.data.test_samples = size();
     job.data.features = *rc::gen::inRange(1, 10'000);
@@ -115,7 +117,7 @@ void fill_model_and_data(Job& job) {
   } else {
     job.data.path = text(20);
   }
-  if (job.data.kind == "libsvm") {
+  if (job.data.kind == DataKind::kLibsvm) {
     job.data.test_path = maybe(text(5)).value_or("");
     job.data.holdout = job.data.test_path.empty() ? number(1e-9, 0.9) : job.data.holdout;
   }
@@ -130,9 +132,9 @@ void fill_train(Job& job) {
     job.train.micro_batch = maybe(size());
   }
   job.train.eval_every = size() - 1;
-  job.train.optimizer = *rc::gen::element<std::string>("sgd", "adam");
+  job.train.optimizer = *rc::gen::element(OptimizerKind::kSgd, OptimizerKind::kAdam);
   job.train.lr = number(1e-300, 1e-5);
-  if (job.train.optimizer == "sgd") {
+  if (job.train.optimizer == OptimizerKind::kSgd) {
     job.train.momentum = number(0, 1);
   }
   job.train.weight_decay = number(0, 1e300);
@@ -179,10 +181,12 @@ void fill_codec(Job& job, const MethodSchema& method) {
   if (method.exchanges == ExchangeKind::kModels) {
     return;
   }
-  strategy.codec = *rc::gen::element<std::string>("none", "fp16", "bf16", "int8", "topk");
-  if (strategy.codec != "none" && !method.codec_settings) {
+  strategy.codec = *rc::gen::element(CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16,
+                                     CodecKind::kInt8, CodecKind::kTopk);
+  if (strategy.codec != CodecKind::kNone && !method.codec_settings) {
     strategy.error_feedback = *rc::gen::arbitrary<bool>();
-    strategy.topk.ratio = strategy.codec == "topk" ? number(1e-9, 1) : strategy.topk.ratio;
+    strategy.topk.ratio =
+        strategy.codec == CodecKind::kTopk ? number(1e-9, 1) : strategy.topk.ratio;
   }
 }
 
@@ -215,7 +219,7 @@ void fill_cluster(ClusterSpec& cluster) {
   cluster.latency = number(0, 1);
   cluster.heartbeat = number(1e-3, 1e6);
   cluster.threads = *rc::gen::inRange(1, 1024);
-  cluster.isolate = *rc::gen::element<std::string>("none", "cgroup");
+  cluster.isolate = *rc::gen::element(Isolation::kNone, Isolation::kCgroup);
   const bool same_links = *rc::gen::arbitrary<bool>();
   const double link = number(1, 1e15);
   for (int r = 0; r < cluster.workers; ++r) {
@@ -276,7 +280,7 @@ classes = 10
 batch = 256
 epochs = 1
 eval_every = 50
-optimizer = "adam"
+optimizer = OptimizerKind::kAdam
 lr = 0.05
 weight_decay = 0
 

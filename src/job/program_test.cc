@@ -41,7 +41,7 @@ TEST(ProgramJob, KeepsTheSettingsOfAMethodThatAFlagChooses) {
   const auto job = program(options(), "", {"strategy.sync=hop", "strategy.hop.mode=staleness"});
   ASSERT_TRUE(job) << reason(job);
   EXPECT_EQ(job->strategy.of<HopOptions>().staleness, 9);
-  EXPECT_EQ(program(options(), "", {"strategy.sync=ashl"})->strategy.codec, "topk");
+  EXPECT_EQ(program(options(), "", {"strategy.sync=ashl"})->strategy.codec, CodecKind::kTopk);
 }
 
 TEST(ProgramJob, ReadsBackFromItsOwnText) {

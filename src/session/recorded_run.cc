@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster/cost.h"
+#include "job/choices.h"
 #include "job/print.h"
 #include "motley/sync/strategy.h"
 #include "motley/version.h"
@@ -75,7 +76,7 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   facts.seed = job.seed;
   facts.sync = job.strategy.sync;
   facts.allocation = job.strategy.allocation;
-  facts.codec = job.strategy.codec;
+  facts.codec = name_of(job.strategy.codec);
   facts.job = to_toml(job_schema(), job);
   facts.version = kVersion;
   facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;

@@ -9,19 +9,25 @@
 
 #include "motley/cluster/graph.h"
 #include "motley/cluster/spec.h"
+#include "motley/codec/codec_kind.h"
 #include "motley/job/method_options.h"
 
 namespace motley {
 
+// kPhantom has a size and no arithmetic; kProgram is a program's own (motley/trainer.h).
+enum class ModelKind { kSvm, kMlp, kCnn, kResnet20, kTorchscript, kPhantom, kProgram };
+enum class DataKind { kIdx, kCifar10, kLibsvm, kSynthetic, kProgram };
+enum class OptimizerKind { kSgd, kAdam };
+
 struct ModelSpec {
-  std::string kind = "mlp";     // svm | mlp | cnn | resnet20 | torchscript | phantom | program
+  ModelKind kind = ModelKind::kMlp;
   std::string path;             // torchscript: the .pt file
   std::int64_t parameters = 0;  // phantom: how many floats
 };
 
 struct DataSpec {
-  std::string kind = "synthetic";  // idx | cifar10 | libsvm | synthetic | program
-  std::string path;                // idx, cifar10: a folder; libsvm: a file
+  DataKind kind = DataKind::kSynthetic;
+  std::string path;       // idx, cifar10: a folder; libsvm: a file
   std::string test_path;  // libsvm: a file; without one, `holdout` of path is kept for testing
   double holdout = 0.1;
   std::int64_t samples = 10'000;  // synthetic
@@ -37,7 +43,7 @@ struct TrainSpec {
   std::optional<double> target_accuracy;
   std::optional<std::int64_t> micro_batch;  // samples computed at once
   std::int64_t eval_every = 50;             // steps between evaluations; 0 = only at the end
-  std::string optimizer = "sgd";            // sgd | adam
+  OptimizerKind optimizer = OptimizerKind::kSgd;
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
@@ -61,9 +67,9 @@ struct TopkSpec {
 struct StrategySpec {
   std::string sync = "all_reduce";
   std::string allocation = "equal";
-  std::vector<double> shares;  // static: one per worker
-  std::string codec = "none";  // where it is not given, the method's default
-  bool error_feedback = true;  // what a codec lost travels with the next exchange
+  std::vector<double> shares;          // static: one per worker
+  CodecKind codec = CodecKind::kNone;  // where it is not given, the method's default
+  bool error_feedback = true;          // what a codec lost travels with the next exchange
   AdaptiveSpec adaptive;
   PsSpec ps;
   TopkSpec topk;
@@ -89,9 +95,9 @@ struct Job {
   StrategySpec strategy;
   ClusterSpec cluster;
 
-  bool phantom() const { return model.kind == "phantom"; }
+  bool phantom() const { return model.kind == ModelKind::kPhantom; }
   // Model, data and optimizer are a program's own (motley/trainer.h).
-  bool of_program() const { return model.kind == "program"; }
+  bool of_program() const { return model.kind == ModelKind::kProgram; }
 };
 
 }  // namespace motley

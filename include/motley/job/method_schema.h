@@ -45,7 +45,7 @@ struct MethodSchema {
   bool has_servers = false;  // processes beside the workers that hold parameters
   // The method decides how much each worker computes: only equal allocation goes with it.
   bool own_shares = false;
-  std::string_view default_codec = "none";
+  CodecKind default_codec = CodecKind::kNone;
   CodecSettings (*codec_settings)(const Job& job) = nullptr;  // null: those of the job
 
   // Fills in defaults that depend on the rest of the job. May be null.

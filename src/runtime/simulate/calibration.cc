@@ -90,7 +90,7 @@ Job probe_for(const Job& job, std::int64_t parameters) {
   Job probe;
   probe.name = "calibration";
   probe.seed = job.seed;
-  probe.model = {.kind = "phantom", .path = "", .parameters = parameters};
+  probe.model = {.kind = ModelKind::kPhantom, .path = "", .parameters = parameters};
   probe.train.batch = job.cluster.workers;
   probe.train.eval_every = 0;
   probe.strategy = job.strategy;

@@ -49,7 +49,7 @@ TEST(AllReduce, LearnsTheRightAnswer) {
 TEST(AllReduce, TakesTheTimeOfTheClosedForm) {
   for (int n : {2, 4, 8}) {
     Job job = toy_job(n, 512, 20);
-    job.model.kind = "phantom";
+    job.model.kind = ModelKind::kPhantom;
     PhantomTask task(100'000, 1'000'000);
     QuietMonitor monitor;
     const RunOutcome outcome = simulate(job, task, monitor);

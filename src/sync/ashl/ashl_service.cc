@@ -25,7 +25,7 @@ PlanOptions plan_options_of(const StrategySpec& strategy) {
   return {.h_preset_ahl = options.h_preset_ahl,
           .h_preset_shl = options.h_preset_shl,
           .r_preset = options.r_preset,
-          .compressed = strategy.codec == "topk",
+          .compressed = strategy.codec == CodecKind::kTopk,
           .joint = options.joint};
 }
 

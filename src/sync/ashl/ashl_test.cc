@@ -106,7 +106,7 @@ Job random_job(Random& random) {
   for (double& bandwidth : job.cluster.bandwidth) {
     bandwidth = 1e5 * (1 + 9 * random.uniform());
   }
-  job.strategy.codec = random.below(2) == 0 ? "none" : "topk";
+  job.strategy.codec = random.below(2) == 0 ? CodecKind::kNone : CodecKind::kTopk;
   job.strategy.ps.servers = 1 + static_cast<int>(random.below(speeds.size()));
   job.strategy.of<AshlOptions>().h_preset_ahl = 1 + static_cast<std::int64_t>(random.below(8));
   job.strategy.of<AshlOptions>().h_preset_shl = 1 + static_cast<std::int64_t>(random.below(3));
@@ -161,7 +161,7 @@ TEST(Ashl, DegeneratesToBsp) {
   QuietMonitor monitor;
   const auto expected = simulate(job, task, monitor).model.parameters;
   job.strategy.sync = "ashl";
-  job.strategy.codec = "none";
+  job.strategy.codec = CodecKind::kNone;
   job.strategy.of<AshlOptions>().h_preset_ahl = 1;
   job.strategy.of<AshlOptions>().h_preset_shl = 1;
   job.strategy.of<AshlOptions>().staleness = 0;
@@ -193,7 +193,7 @@ TEST(Ashl, TheProfileIsThatOfTheMachines) {
 // Commits come equally often from all: their rounds take equally long.
 TEST(Ashl, RoundsOfAllTakeEquallyLong) {
   Job job = simulated_job("ashl", {1, 0.5, 0.25, 0.8}, 40, 3'000);
-  job.strategy.codec = "none";
+  job.strategy.codec = CodecKind::kNone;
   const RunOutcome outcome = simulate_phantom(job);
   const auto commits = row<Counts>(outcome, "commits");
   const auto [fewest, most] = std::ranges::minmax(commits);
@@ -209,7 +209,7 @@ TEST(Ashl, APhantomIsTimedInTheCoarseStage) {
 
 TEST(Ashl, TheStageChangesOnceAndSaysWhy) {
   Job job = simulated_job("ashl", {1, 0.5, 0.25}, 60, 400);
-  job.strategy.codec = "none";
+  job.strategy.codec = CodecKind::kNone;
   ToyTask task(1'000, 10, 3, 0.05);
   QuietMonitor monitor;
   const RunOutcome outcome = simulate(job, task, monitor);
@@ -223,7 +223,7 @@ TEST(Ashl, TheStageChangesOnceAndSaysWhy) {
 // A worker that becomes slow is measured anew, and all get a plan that fits.
 TEST(Ashl, ADriftMakesANewPlan) {
   Job job = simulated_job("ashl", {1, 1, 1}, 30, 3'000);
-  job.strategy.codec = "none";
+  job.strategy.codec = CodecKind::kNone;
   EXPECT_EQ(*figure(simulate_phantom(job), "plans"), 1);
   job.cluster.events = {{5.0, 2, 0.25}};
   const RunOutcome outcome = simulate_phantom(job);
@@ -254,13 +254,13 @@ TEST(Ashl, PlannedJointlySlowLinksPushLess) {
   Job job = simulated_job("ashl", alike(3), 30, 400);
   job.strategy.of<AshlOptions>().joint = true;
   job.cluster.bandwidth = {1e7, 1e7, 1e6};
-  const auto bytes = [&](const char* codec) {
+  const auto bytes = [&](CodecKind codec) {
     job.strategy.codec = codec;
     const RunOutcome outcome = simulate_phantom(job);
     const auto commits = row<Counts>(outcome, "commits");
     return static_cast<double>(outcome.workers[2].bytes_sent) / static_cast<double>(commits[2]);
   };
-  EXPECT_LT(bytes("topk"), 0.9 * bytes("none"));
+  EXPECT_LT(bytes(CodecKind::kTopk), 0.9 * bytes(CodecKind::kNone));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class AshlWorker final : public Committer {
   explicit AshlWorker(const StrategyContext& context)
       : Committer(context),
         options_(context.job.strategy.of<AshlOptions>()),
-        compresses_(context.job.strategy.codec == "topk"),
+        compresses_(context.job.strategy.codec == CodecKind::kTopk),
         drift_(options_.drift) {
     client().set_ratio(1);
   }

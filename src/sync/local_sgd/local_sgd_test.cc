@@ -113,7 +113,7 @@ RC_GTEST_PROP(LocalSgd, OneStepBetweenAveragesIsAllReduce, ()) {
 TEST(LocalSgd, LearnsTheRightAnswerInEveryCodec) {
   for (const Choice& codec : kCodecs) {
     Job job = local_job({1, 0.5, 2}, 100, 400, 8);
-    job.strategy.codec = codec.name;
+    job.strategy.codec = static_cast<CodecKind>(codec.value);
     job.strategy.topk.ratio = 0.2;
     ToyTask task(1'000, 20, 3, 0.05);
     QuietMonitor monitor;
@@ -129,7 +129,7 @@ TEST(LocalSgd, AllWorkersEndWithTheSameModel) {
     for (int workers = 1; workers <= 4; ++workers) {
       for (const std::int64_t h : {1, 3, 8, 100}) {
         Job job = local_job(alike(workers), 20, 13, h);
-        job.strategy.codec = codec.name;
+        job.strategy.codec = static_cast<CodecKind>(codec.value);
         ToyTask task(90, 10, 3, 0.05);
         std::vector<std::unique_ptr<Replica>> replicas;
         for (Rank rank = 0; rank < workers; ++rank) {
@@ -245,7 +245,7 @@ TEST(LocalSgd, EvaluatesAveragesOnly) {
 
 // Nothing travels between averages.
 TEST(LocalSgd, ExchangesOnceInEverySoManySteps) {
-  const auto bytes_with = [](const std::string& sync, const std::string& codec) {
+  const auto bytes_with = [](const std::string& sync, CodecKind codec) {
     Job job = local_job(alike(4), 64, 32, 8);
     job.strategy.sync = sync;
     job.strategy.codec = codec;
@@ -253,8 +253,12 @@ TEST(LocalSgd, ExchangesOnceInEverySoManySteps) {
     EXPECT_EQ(outcome.samples, 64 * 32);
     return static_cast<double>(outcome.workers.front().bytes_sent);
   };
-  EXPECT_NEAR(bytes_with("local_sgd", "none") / bytes_with("all_reduce", "none"), 1.0 / 8, 1e-3);
-  EXPECT_NEAR(bytes_with("local_sgd", "fp16") / bytes_with("all_reduce", "none"), 1.0 / 16, 1e-3);
+  EXPECT_NEAR(
+      bytes_with("local_sgd", CodecKind::kNone) / bytes_with("all_reduce", CodecKind::kNone),
+      1.0 / 8, 1e-3);
+  EXPECT_NEAR(
+      bytes_with("local_sgd", CodecKind::kFp16) / bytes_with("all_reduce", CodecKind::kNone),
+      1.0 / 16, 1e-3);
 }
 
 TEST(LocalSgd, ALostWorkerEndsTheRun) {

@@ -366,7 +366,7 @@ TEST(PartialReduce, TheFilterDoesNotDelayTheEnd) {
   Job job = job_of(speeds, 2, 256, 1);
   job.train.steps.reset();
   job.train.epochs = 1;
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   PhantomTask task(3'040, 100'000);
   QuietMonitor monitor;
   const RunOutcome with = simulate(job, task, monitor);

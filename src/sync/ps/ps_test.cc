@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "job/choices.h"
 #include "motley/sync/adsp.h"
 #include "motley/sync/method.h"
 #include "motley/sync/ps.h"
@@ -99,7 +100,8 @@ TEST(Ps, LearnsTheRightAnswer) {
 }
 
 TEST(Ps, EveryCodecLearns) {
-  for (const char* codec : {"fp16", "bf16", "int8", "topk"}) {
+  for (const CodecKind codec :
+       {CodecKind::kFp16, CodecKind::kBf16, CodecKind::kInt8, CodecKind::kTopk}) {
     for (const char* sync : {"ps_bsp", "ps_asp", "ps_ssp", "adsp"}) {
       ToyTask task(1'000, 10, 3, 0.02);
       QuietMonitor monitor;
@@ -107,7 +109,7 @@ TEST(Ps, EveryCodecLearns) {
       job.strategy.codec = codec;
       job.strategy.topk.ratio = 0.3;
       simulate(job, task, monitor);
-      EXPECT_GT(monitor.metrics.back().accuracy, 0.95) << codec << " " << sync;
+      EXPECT_GT(monitor.metrics.back().accuracy, 0.95) << name_of(codec) << " " << sync;
     }
   }
 }
@@ -220,7 +222,7 @@ TEST(Ps, AServerIsToldNonsense) {
 
 // A push is coded, what comes back is not.
 TEST(Ps, WorkersSendWhatTheCodecSays) {
-  const auto bytes = [](const char* sync, const char* codec) {
+  const auto bytes = [](const char* sync, CodecKind codec) {
     Job job = simulated_job(sync, alike(4), 400, 300);
     job.strategy.codec = codec;
     double sum = 0;
@@ -230,11 +232,11 @@ TEST(Ps, WorkersSendWhatTheCodecSays) {
     return sum;
   };
   for (const char* sync : {"ps_bsp", "ps_asp", "ps_ssp"}) {
-    const double plain = bytes(sync, "none");
-    EXPECT_NEAR(bytes(sync, "fp16") / plain, 0.5, 0.01) << sync;
-    EXPECT_NEAR(bytes(sync, "bf16") / plain, 0.5, 0.01) << sync;
-    EXPECT_LT(bytes(sync, "int8") / plain, 0.27) << sync;
-    EXPECT_LT(bytes(sync, "topk") / plain, 0.025) << sync;
+    const double plain = bytes(sync, CodecKind::kNone);
+    EXPECT_NEAR(bytes(sync, CodecKind::kFp16) / plain, 0.5, 0.01) << sync;
+    EXPECT_NEAR(bytes(sync, CodecKind::kBf16) / plain, 0.5, 0.01) << sync;
+    EXPECT_LT(bytes(sync, CodecKind::kInt8) / plain, 0.27) << sync;
+    EXPECT_LT(bytes(sync, CodecKind::kTopk) / plain, 0.025) << sync;
   }
 }
 
