@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "motley/sync/hop.h"
 #include "node/mailbox.h"
 #include "sim/cluster.h"
 #include "sync/hop/token_queue.h"
@@ -98,11 +99,11 @@ double allocated_per_iteration(Job job, std::int64_t iterations) {
   return static_cast<double>(more) / static_cast<double>(2 * iterations * kWorkers);
 }
 
-double allocated_per_iteration_of_hop(const std::string& graph, const std::string& mode) {
+double allocated_per_iteration_of_hop(GraphKind graph, HopMode mode) {
   Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
-  job.strategy.hop.graph = graph;
-  job.strategy.hop.mode = mode;
-  job.strategy.hop.max_gap = 3;
+  job.strategy.of<HopOptions>().graph = graph;
+  job.strategy.of<HopOptions>().mode = mode;
+  job.strategy.of<HopOptions>().max_gap = 3;
   job.cluster.slowdowns = {{0.2, 4}};
   return allocated_per_iteration(job, 1'000);
 }
@@ -111,11 +112,13 @@ double allocated_per_iteration_of_hop(const std::string& graph, const std::strin
 // samples, and gets one in answer; tokens and acknowledgements have none. What is left is not for
 // messages: orders of an epoch, estimates of a worker's speed.
 TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
-  for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
-    const double few = allocated_per_iteration_of_hop("ring", mode);
-    EXPECT_GT(few, 2.9) << mode;  // or else they are not counted
-    EXPECT_LT(few, 3.5) << mode;
-    EXPECT_NEAR(allocated_per_iteration_of_hop("complete", mode), few, 0.05) << mode;
+  for (const HopMode mode :
+       {HopMode::kStandard, HopMode::kBackup, HopMode::kStaleness, HopMode::kNotifyAck}) {
+    const double few = allocated_per_iteration_of_hop(GraphKind::kRing, mode);
+    EXPECT_GT(few, 2.9) << static_cast<int>(mode);  // or else they are not counted
+    EXPECT_LT(few, 3.5) << static_cast<int>(mode);
+    EXPECT_NEAR(allocated_per_iteration_of_hop(GraphKind::kComplete, mode), few, 0.05)
+        << static_cast<int>(mode);
   }
 }
 

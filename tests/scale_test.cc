@@ -2,6 +2,8 @@
 // Events are counted, not seconds.
 #include <gtest/gtest.h>
 
+#include "motley/sync/hop.h"
+#include "motley/sync/partial_reduce.h"
 #include "runtime/simulate/simulate.h"
 #include "sync/ring_meeting.h"
 #include "tests/quiet_monitor.h"
@@ -16,8 +18,8 @@ constexpr std::int64_t kSteps = 5;
 double events_per_step(const std::string& sync, int workers) {
   Job job = simulated_job(sync, alike(workers), workers, kSteps);
   job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
-  job.strategy.hop.graph = "ring_based";
-  job.strategy.partial_reduce.group = 8;
+  job.strategy.of<HopOptions>().graph = "ring_based";
+  job.strategy.of<PartialReduceOptions>().group = 8;
   job.strategy.ps.servers = 16;
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_EQ(outcome.samples, kSteps * workers) << sync;

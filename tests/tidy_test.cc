@@ -17,7 +17,7 @@
 #include "job/choices.h"
 #include "job/parse.h"
 #include "job/print.h"
-#include "motley/sync/registry.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -224,20 +224,11 @@ TEST(Tidy, SourcesThatDocumentsNameExist) {
   EXPECT_GT(sources, 100);
 }
 
-// A job may name exactly the methods that exist.
-TEST(Tidy, TheRegistryHasWhatAJobMayName) {
-  for (const Choice& choice : kSyncMethods) {
-    EXPECT_NE(find_strategy(choice.name), nullptr) << choice.name;
-    EXPECT_FALSE(choice.summary.empty()) << choice.name;
-  }
-}
-
-// Who has a server's side is who a job gives servers to.
-TEST(Tidy, MethodsWithServersAreThoseThatAJobGivesSome) {
-  for (const StrategyEntry& method : strategies()) {
-    StrategySpec strategy;
-    strategy.sync = method.name;
-    EXPECT_EQ(strategy.has_servers(), method.run_server != nullptr) << method.name;
+TEST(Tidy, EveryMethodIsWhole) {
+  for (const Method* method : methods()) {
+    EXPECT_FALSE(method->schema.summary.empty()) << method->name();
+    EXPECT_TRUE(method->make) << method->name();
+    EXPECT_EQ(method->schema.has_servers, method->run_server != nullptr) << method->name();
   }
 }
 
@@ -249,9 +240,9 @@ TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
 }
 
 TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
-  EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys()), std::string::npos)
+  EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys(job_schema())), std::string::npos)
       << "docs/job-file.md should contain:\n"
-      << describe_keys();
+      << describe_keys(job_schema());
 }
 
 // Also those that only a person or scripts/reproduce runs.
@@ -264,9 +255,9 @@ TEST(Tidy, JobFilesCanBeRun) {
       }
       const std::string name = entry.path().string();
       const bool compares = read(entry.path()).find("[[variant]]") != std::string::npos;
-      const auto jobs = parse_variants(read(entry.path()), name, {}, Mode::kSimulate);
+      const auto jobs = parse_variants(job_schema(), read(entry.path()), name, {}, Mode::kSimulate);
       EXPECT_EQ(jobs.has_value(), compares) << jobs.error().message;
-      EXPECT_TRUE(parse_job(read(entry.path()), name, {}, Mode::kConfig));
+      EXPECT_TRUE(parse_job(job_schema(), read(entry.path()), name, {}, Mode::kConfig));
       variants += jobs ? static_cast<int>(jobs->jobs.size()) : 0;
     }
   }

@@ -1,8 +1,8 @@
-// The `motley` command as a function. A program of your own that has registered a strategy can be
+// The `motley` command as a function. A program of your own that has registered a method can be
 // its own motley, with every subcommand and all that they write:
 //
 //   int main(int argc, char** argv) {
-//     motley::register_strategy(...);
+//     motley::register_method(...);
 //     return motley::command_line(argc, argv);
 //   }
 //

@@ -22,6 +22,7 @@
 #include "runtime/simulate/simulate.h"
 #include "session/recorded_run.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -62,7 +63,7 @@ const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simula
 
 // Who takes part in a run, and where they meet.
 Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
-  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job)};
+  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
   gathering.host = peer_of_this_process();
   if (!flags.listen) {
     return gathering;
@@ -83,7 +84,7 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   }
   gathering.port = endpoint->port;
   gathering.patience = flags.join_timeout;
-  if (job.servers() > 0 && gathering.address == kAnyAddress) {
+  if (servers_of(job) > 0 && gathering.address == kAnyAddress) {
     return fail(
         "--listen {}: strategy.sync = \"{}\" has servers, which are started here: give the "
         "address, in numbers, at which workers reach this machine",

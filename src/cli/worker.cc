@@ -9,6 +9,7 @@
 #include "motley/session.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/simulate/calibration.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -34,7 +35,7 @@ void train_job(Session& session, const Job& job) {
 }
 
 void take_part(Session& session) {
-  const auto job = parse_job(session.given_job(), "job.toml", {}, Mode::kConfig);
+  const auto job = parse_job(job_schema(), session.given_job(), "job.toml", {}, Mode::kConfig);
   if (!job) {
     session.give_up(job.error().message);
     throw RunFailed(job.error().message);

@@ -9,6 +9,7 @@
 #include "page/page.h"
 #include "record/document.h"
 #include "record/trace.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -75,11 +76,11 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   facts.sync = job.strategy.sync;
   facts.allocation = job.strategy.allocation;
   facts.codec = job.strategy.codec;
-  facts.job = to_toml(job);
+  facts.job = to_toml(job_schema(), job);
   facts.version = kVersion;
   facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;
   facts.workers = job.cluster.workers;
-  facts.servers = job.servers();
+  facts.servers = servers_of(job);
   facts.batch = job.train.batch;
   facts.limit = ledger_options(job, training_samples).limit;
   // Quotas say who is slower, not how many samples a second that is.
@@ -92,7 +93,7 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
 Summary record_run(const RunDir* dir, const Job& job, Task& task, Watch& watch,
                    const std::function<RunOutcome(RunMonitor&)>& run) {
   if (dir) {
-    write_or_throw(*dir, "job.toml", to_toml(job));
+    write_or_throw(*dir, "job.toml", to_toml(job_schema(), job));
   }
   std::optional<Summary> summary;
   try {

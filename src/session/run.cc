@@ -17,6 +17,7 @@
 #include "session/session_impl.h"
 #include "session/signals.h"
 #include "session/terminate_handler.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -41,8 +42,8 @@ Job resolve(const Session::Impl& session, const Options& options) {
     auto read = read_job_file(session.job_path);
     text = read ? std::move(*read) : throw Refused(read.error().message);
   }
-  auto job =
-      parse_program(job_of(options), session.world.size, text, session.job_path, session.overrides);
+  auto job = parse_program(job_schema(), job_of(options), session.world.size, text,
+                           session.job_path, session.overrides);
   return job ? std::move(*job) : throw Refused(job.error().message);
 }
 
@@ -92,8 +93,9 @@ class Servers {
   // `let_in` lets a rank into the run.
   Servers(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in)
       : let_in_(std::move(let_in)) {
-    for (int server = worker; server < job.servers(); server += job.cluster.workers) {
-      threads_.emplace_back([this, &job, server] { run_server(job, job.cluster.workers + server); });
+    for (int server = worker; server < servers_of(job); server += job.cluster.workers) {
+      threads_.emplace_back(
+          [this, &job, server] { run_server(job, job.cluster.workers + server); });
     }
   }
   ~Servers() { join(); }
@@ -146,7 +148,7 @@ class Run::Impl {
     Peer me = peer_of_this_process();
     me.rank = world.rank;
     me.token = world.token;
-    me.job = to_toml(job_);
+    me.job = to_toml(job_schema(), job_);
     me.parameters = hooks.parameters.empty()
                         ? fmt::format("parameters {}", replica.parameters().size)
                         : std::move(hooks.parameters);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "motley/sync/method.h"
 
 namespace motley {
 namespace {
@@ -29,12 +30,14 @@ CodecKind kind_of(std::string_view name) {
 }  // namespace
 
 CodecOptions codec_options_of(const Job& job) {
-  const StrategySpec& strategy = job.strategy;
+  const MethodSchema& method = method_of(job).schema;
+  const CodecSettings settings =
+      method.codec_settings ? method.codec_settings(job)
+                            : CodecSettings{job.strategy.topk.ratio, job.strategy.error_feedback};
   CodecOptions options;
-  options.kind = kind_of(strategy.codec);
-  options.ratio = strategy.topk.ratio;
-  options.error_feedback =
-      strategy.sync == "ashl" ? strategy.ashl.error_feedback : strategy.error_feedback;
+  options.kind = kind_of(job.strategy.codec);
+  options.ratio = settings.ratio;
+  options.error_feedback = settings.error_feedback;
   return options;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "job/choices.h"
+#include "motley/sync/ashl.h"
 #include "motley/sync/collective.h"
 #include "sim/cluster.h"
 #include "sync/codec_options.h"
@@ -359,7 +360,7 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   EXPECT_FALSE(codec_options_of(job).error_feedback);
   job.strategy.sync = "ashl";
   EXPECT_FALSE(codec_options_of(job).error_feedback);
-  job.strategy.ashl.error_feedback = true;
+  job.strategy.of<AshlOptions>().error_feedback = true;
   EXPECT_TRUE(codec_options_of(job).error_feedback);
 }
 

@@ -10,7 +10,6 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "motley/base/ids.h"
@@ -24,13 +23,16 @@ struct Edge {
   friend auto operator<=>(const Edge&, const Edge&) = default;
 };
 
+// The graphs that have a name, and one that is given by its edges.
+enum class GraphKind { kRing, kRingBased, kDoubleRing, kComplete, kEdges };
+
 class Graph {
  public:
   // Edges between any two of `workers`; given twice, they count once.
   Graph(int workers, std::span<const Edge> edges);
-  // double_ring takes an even number of workers. Costs nothing: neighbours are worked out when they
-  // are asked for.
-  static Graph named(std::string_view name, int workers);
+  // One with a name, which kEdges has not. double_ring takes an even number of workers. Costs
+  // nothing: neighbours are worked out when they are asked for.
+  static Graph of(GraphKind kind, int workers);
 
   int size() const { return size_; }
   // In the order of their ranks.

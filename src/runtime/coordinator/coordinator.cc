@@ -11,6 +11,7 @@
 #include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
+#include "motley/sync/method.h"
 #include "motley/sync/strategy.h"
 #include "motley/version.h"
 #include "runtime/coordinator/evaluation_thread.h"
@@ -41,7 +42,7 @@ class Coordinator::Impl {
         monitor_(monitor),
         gathering_(with_token(std::move(gathering))),
         token_(random_token()),
-        processes_(static_cast<std::size_t>(job.cluster.workers + job.servers())),
+        processes_(static_cast<std::size_t>(job.cluster.workers + servers_of(job))),
         node_(driver_, kCoordinator, job.cluster.workers),
         fabric_(driver_, node_,
                 {.self = kCoordinator, .token = token_, .address = gathering_.address}),

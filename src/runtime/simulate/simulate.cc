@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "motley/sync/method.h"
 #include "runtime/run/evaluator.h"
 #include "runtime/run/snapshot_merger.h"
 #include "sim/cluster.h"
@@ -20,7 +21,7 @@ class Simulation {
         monitor_(monitor),
         evaluator_(task, job),
         ledger_options_(ledger_options(job, task.training_samples())),
-        cluster_(job.cluster, job.servers()) {
+        cluster_(job.cluster, servers_of(job)) {
     if (job.cluster.workers > RingMeeting::kMostByMessage) {
       meeting_ = std::make_unique<RingMeeting>(job.cluster.workers, ground());
     }
@@ -38,7 +39,7 @@ class Simulation {
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
     }
-    for (int server = 0; server < job_.servers(); ++server) {
+    for (int server = 0; server < servers_of(job_); ++server) {
       cluster_.start(job_.cluster.workers + server, [&](Node& node) { run_server(node, job_); });
     }
     monitor_.on_begin(
@@ -159,7 +160,7 @@ class Simulation {
       outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
       outcome.samples = std::max(outcome.samples, worker->last.samples);
     }
-    for (int server = 0; server < job_.servers(); ++server) {
+    for (int server = 0; server < servers_of(job_); ++server) {
       const Rank rank = job_.cluster.workers + server;
       outcome.servers.push_back({rank, static_cast<std::int64_t>(cluster_.bytes_sent(rank))});
     }
