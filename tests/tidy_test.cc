@@ -2,6 +2,7 @@
 // which repeat what the code says still say the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocate/allocation.h"
@@ -151,28 +153,75 @@ TEST(Tidy, FilesAndLinesAreNotTooLong) {
   }
 }
 
-// Pages and pictures that the documents lead to.
-TEST(Tidy, DocumentsLeadSomewhere) {
-  const std::regex link(R"link((?:\]\(|src=")([^):"#]+)[)"#])link");
-  std::vector<fs::path> documents;
-  for (const char* folder : {".", "docs"}) {
+std::vector<fs::path> documents() {
+  std::vector<fs::path> pages;
+  for (const char* folder : {".", "docs", "docs/decisions", "examples/python_model"}) {
     for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
       if (entry.path().extension() == ".md") {
-        documents.push_back(entry.path());
+        pages.push_back(entry.path());
       }
     }
   }
+  return pages;
+}
+
+// What a pattern with one group finds in a document, with the line it is on.
+std::vector<std::pair<Line, std::string>> found_in(const fs::path& page, const std::regex& what) {
+  std::vector<std::pair<Line, std::string>> found;
+  for (const Line& line : lines_of(page)) {
+    for (std::sregex_iterator each(line.text.begin(), line.text.end(), what), end; each != end;
+         ++each) {
+      found.emplace_back(line, (*each)[1].str());
+    }
+  }
+  return found;
+}
+
+// Pages and pictures that the documents link to.
+TEST(Tidy, DocumentsLeadSomewhere) {
+  const std::regex link(R"link((?:\]\(|src=")([^):"# ]+)[)"#])link");
   int links = 0;
-  for (const fs::path& document : documents) {
-    for (const Line& line : lines_of(document)) {
-      for (std::sregex_iterator each(line.text.begin(), line.text.end(), link), end; each != end;
-           ++each, ++links) {
-        EXPECT_TRUE(fs::exists(document.parent_path() / (*each)[1].str()))
-            << document << ":" << line.number << ": " << (*each)[1];
-      }
+  for (const fs::path& page : documents()) {
+    for (const auto& [line, target] : found_in(page, link)) {
+      EXPECT_TRUE(fs::exists(page.parent_path() / target))
+          << page << ":" << line.number << ": " << target;
+      ++links;
     }
   }
   EXPECT_GT(links, 50);
+}
+
+// Every source file of the repository, as "/src/sync/loop.h".
+std::vector<std::string> paths_of_sources() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"include", "src", "tests", "bench", "examples"}) {
+    for (const fs::path& file : sources_under(folder)) {
+      paths.push_back("/" + fs::relative(file, kRoot).string());
+    }
+  }
+  return paths;
+}
+
+// A document may leave out the first folders of a path: sync/loop.h is src/sync/loop.h.
+TEST(Tidy, SourcesThatDocumentsNameExist) {
+  const std::regex source(R"((?:^|[^A-Za-z0-9_/])([a-z][a-z0-9_/]*\.(?:h|cc))(?![A-Za-z0-9_]))");
+  const std::set<std::string> others = {"app.cc", "torch/torch.h", "x.h", "y.h"};
+  // These tell what was before, too.
+  const std::set<std::string> of_the_past = {"CHANGELOG.md", "stability.md"};
+  const std::vector<std::string> paths = paths_of_sources();
+  int sources = 0;
+  for (const fs::path& page : documents()) {
+    if (of_the_past.contains(page.filename())) {
+      continue;
+    }
+    for (const auto& [line, name] : found_in(page, source)) {
+      const bool exists = std::ranges::any_of(
+          paths, [&](const std::string& path) { return path.ends_with("/" + name); });
+      EXPECT_TRUE(exists || others.contains(name)) << page << ":" << line.number << ": " << name;
+      ++sources;
+    }
+  }
+  EXPECT_GT(sources, 100);
 }
 
 TEST(Tidy, EveryMethodIsWhole) {
