@@ -280,7 +280,7 @@ classes = 10
 batch = 256
 epochs = 1
 eval_every = 50
-optimizer = OptimizerKind::kAdam
+optimizer = "adam"
 lr = 0.05
 weight_decay = 0
 
