@@ -5,6 +5,7 @@
 
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/rendezvous.h"
+#include "runtime/worker/worker.h"
 #include "session/run_impl.h"
 
 namespace motley {
@@ -37,6 +38,8 @@ JoinedSession::JoinedSession(const std::string& rendezvous, int rank, const std:
     throw RunFailed(worker_->fail(std::current_exception()));
   }
 }
+
+JoinedSession::~JoinedSession() = default;
 
 void JoinedSession::train(const Job& job, Replica& replica, std::int64_t training_samples) {
   Run::Impl run(session_, *worker_, job, replica, training_samples);

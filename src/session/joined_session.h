@@ -14,16 +14,18 @@
 
 #include "motley/job/job.h"
 #include "motley/sync/replica.h"
-#include "runtime/worker/worker.h"
 #include "session/session_impl.h"
 
 namespace motley {
+
+class Worker;
 
 class JoinedSession {
  public:
   // The rendezvous is HOST:PORT; rank -1 is any that is free. Throws Refused when the address makes
   // no sense.
   JoinedSession(const std::string& rendezvous, int rank, const std::string& token);
+  ~JoinedSession();
   JoinedSession(const JoinedSession&) = delete;
   JoinedSession& operator=(const JoinedSession&) = delete;
 
