@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "motley/sync/hop.h"
+#include "motley/sync/method.h"
 #include "motley/sync/partial_reduce.h"
 #include "tests/job_text.h"
 

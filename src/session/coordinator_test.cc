@@ -12,10 +12,9 @@
 
 #include "job/parse.h"
 #include "job/print.h"
-#include "motley/run.h"
-#include "motley/session.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/simulate/simulate.h"
+#include "session/joined_session.h"
 #include "sync/registry.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
@@ -47,8 +46,8 @@ std::shared_ptr<ToyTask> toy_task(const Job& job) {
 }
 
 // A worker of this program. The job's name says how it should fail.
-void take_part(Session& session) {
-  const Job job = *parse_job(job_schema(), session.given_job(), "job.toml", {}, Mode::kTrain);
+void take_part(JoinedSession& session) {
+  const Job job = *parse_job(job_schema(), session.job_text(), "job.toml", {}, Mode::kTrain);
   if (job.name == "unloadable") {
     session.give_up("the data is not there");
     throw RunFailed("the data is not there");
@@ -58,12 +57,11 @@ void take_part(Session& session) {
     raise(SIGKILL);
   }
   if (is_server) {
-    return run_parameter_server(session, job);
+    return session.run_server(job);
   }
   const auto task = toy_task(job);
   const auto replica = task->make_replica();
-  Run run(session, job, *replica, task->training_samples());
-  run.fit([&](const Work& work) { return replica->compute(work.samples); });
+  session.train(job, *replica, task->training_samples());
 }
 
 Job toy_job(std::vector<std::string> overrides = {}) {
@@ -320,8 +318,8 @@ int main(int argc, char** argv) {
   // worker --join 127.0.0.1:PORT --rank N
   if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
     try {
-      auto session =
-          motley::Session::join(argv[3], std::stoi(argv[5]), std::getenv(motley::kTokenVariable));
+      motley::JoinedSession session(argv[3], std::stoi(argv[5]),
+                                    std::getenv(motley::kTokenVariable));
       motley::take_part(session);
       return 0;
     } catch (const std::exception&) {
