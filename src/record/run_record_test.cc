@@ -74,6 +74,9 @@ RunRecord record_of_two() {
   decided.entries.behind = Behind{"whom", {5, 1}, 9};
   decided.entries.spans = {{4, 4.5, 2, 0, Doing::kEvaluate}};
   record.add(kCoordinator, decided);
+  WorkerNews of_server;  // the facts count two workers, so rank 2 is a server
+  of_server.entries.decisions = {{5, "held", "worker 1's commits wait", "too far ahead"}};
+  record.add(2, of_server);
   record.progress(8, 35, 0.25);
   return record;
 }
@@ -121,6 +124,8 @@ TEST(RunRecord, TheDocumentOfARunThatIsOver) {
   EXPECT_EQ(document["behind"]["farthest"], 9);
   EXPECT_EQ(document["decisions"][0]["who"], "coordinator");
   EXPECT_EQ(document["decisions"][0]["reason"], "far \"behind\"");
+  EXPECT_EQ(document["decisions"][1]["who"], "server 0");
+  EXPECT_EQ(document["decisions"][1]["reason"], "too far ahead");
   const Json& worker = document["per_worker"][0];
   const std::size_t bins = document["bins"]["count"];
   for (const char* row : {"compute", "communicate", "wait", "shares"}) {

@@ -150,8 +150,9 @@ WorkerResult train(Node& node, const Part& part) {
   return training.result();
 }
 
-void run_server(Node& node, const Job& job) {
-  find_strategy(job.strategy.sync)->run_server(node, job);
+Figures run_server(Node& node, const Job& job, Journal* journal) {
+  Journal unread(0);
+  return find_strategy(job.strategy.sync)->run_server({node, job, journal ? *journal : unread});
 }
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,

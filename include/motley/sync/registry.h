@@ -15,8 +15,8 @@ struct StrategyEntry {
   std::string_view name;  // strategy.sync in a job
   Advance advance;        // how its workers go on from step to step
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context);  // a worker's side
-  Serve serve = nullptr;  // the coordinator's side, if it has one
-  void (*run_server)(Node& node, const Job& job) = nullptr;  // a server's side, if it has servers
+  Serve serve = nullptr;           // the coordinator's side, if it has one
+  RunServer run_server = nullptr;  // a server's side, if it has servers
 };
 
 // Adds a method that is not part of motley, so that jobs can name it; `summary` is its line in

@@ -339,11 +339,14 @@ class Coordinator::Impl {
   }
 
   bool on_progress(Rank rank, const std::optional<ProgressInfo>& info) {
-    if (!info || !is_worker(static_cast<std::size_t>(rank))) {
+    if (!info) {
       return false;
     }
     processes_[static_cast<std::size_t>(rank)].activity = info->activity;
     monitor_.on_news(rank, info->news);
+    if (!is_worker(static_cast<std::size_t>(rank))) {
+      return true;  // a server has a journal, and no progress of its own
+    }
     RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
     loss_.add(info->loss);
     progress.loss = info->loss.mean();

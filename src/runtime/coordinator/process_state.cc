@@ -1,6 +1,9 @@
 #include "runtime/coordinator/process_state.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "runtime/run/server_figures.h"
 
 namespace motley {
 namespace {
@@ -17,10 +20,12 @@ WorkerSummary summary_of_worker(Rank rank, const DoneInfo& done) {
 }  // namespace
 
 void add_results(RunOutcome& outcome, const std::vector<ProcessState>& processes, int workers) {
+  std::vector<Figures> of_servers;
   for (Rank rank = 0; rank < std::ssize(processes); ++rank) {
     const DoneInfo& done = *processes[static_cast<std::size_t>(rank)].done;
     if (rank >= workers) {
       outcome.servers.push_back({rank, done.bytes_sent});
+      of_servers.push_back(done.figures);
       continue;
     }
     outcome.workers.push_back(summary_of_worker(rank, done));
@@ -30,6 +35,7 @@ void add_results(RunOutcome& outcome, const std::vector<ProcessState>& processes
     outcome.seconds = std::max(outcome.seconds, done.result.times.seconds);
     outcome.samples = std::max(outcome.samples, done.cluster_samples);
   }
+  std::ranges::move(figures_of_servers(of_servers), std::back_inserter(outcome.service.figures));
   wait_for_the_last(outcome);
 }
 

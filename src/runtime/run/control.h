@@ -91,6 +91,7 @@ struct DoneInfo {
   std::int64_t bytes_sent = 0;
   std::int64_t paced_steps = 0;
   std::int64_t missed_steps = 0;
+  Figures figures;  // a server's, for the summary
 };
 struct FailedInfo {
   Rank peer = kAnyRank;  // whose loss made it fail, if any

@@ -1,6 +1,7 @@
 // What is recorded of a run is what it came to, for every method.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -149,6 +150,24 @@ TEST(Decisions, AreRecordedWithTheirReasons) {
   ashl.strategy.allocation = "equal";
   ashl.strategy.ashl.loss_preset = 1e9;
   EXPECT_EQ(kinds_decided(ashl), (Kinds{"plan", "stage"}));
+}
+
+// In a job of two servers each holds the fast workers back for the slowest, and says so.
+TEST(Decisions, OfServersAreRecorded) {
+  Job job = job_for("ps_ssp");
+  job.strategy.allocation = "equal";
+  job.strategy.ps.servers = 2;
+  RecordingMonitor monitor(job);
+  run(job, monitor);
+  std::map<Rank, std::set<std::string>> held;  // by server
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    EXPECT_EQ(decided.decision.kind, "held");
+    EXPECT_NE(decided.decision.reason.find("worker 3, the slowest"), std::string::npos);
+    held[decided.who].insert(decided.decision.what);
+  });
+  ASSERT_EQ(held.size(), 2U);
+  EXPECT_TRUE(held.at(4).contains("worker 0's commits wait"));
+  EXPECT_EQ(held.at(4), held.at(5));
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "runtime/simulate/simulate.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "runtime/run/evaluator.h"
+#include "runtime/run/server_figures.h"
 #include "runtime/run/snapshot_merger.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
@@ -27,6 +29,9 @@ class Simulation {
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
     }
+    for (int server = 0; server < job.servers(); ++server) {
+      servers_.push_back(std::make_unique<Server>());
+    }
   }
 
   RunOutcome run() {
@@ -38,8 +43,10 @@ class Simulation {
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
     }
-    for (int server = 0; server < job_.servers(); ++server) {
-      cluster_.start(job_.cluster.workers + server, [&](Node& node) { run_server(node, job_); });
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      cluster_.start(rank_of_server(i), [&, server = servers_[i].get()](Node& node) {
+        server->figures = run_server(node, job_, &server->journal);
+      });
     }
     monitor_.on_begin(
         [&](Rank rank) { return workers_[static_cast<std::size_t>(rank)]->journal.activity(); });
@@ -89,6 +96,14 @@ class Simulation {
     std::int64_t asked = 0;  // whether to stop, so many times
   };
 
+  struct Server {
+    Journal journal;
+    Figures figures;  // when it is over
+  };
+  Rank rank_of_server(std::size_t server) const {
+    return job_.cluster.workers + static_cast<Rank>(server);
+  }
+
   // Workers that go from step to step together ask once in each. Of a phantom no sum tells one what
   // another was told, so all get the same answer to the same question: the wish to stop counts from
   // the first that nobody has asked yet.
@@ -121,6 +136,10 @@ class Simulation {
   void tell_service_news() {
     service_journal_.take(service_news_.entries);
     monitor_.on_news(kCoordinator, service_news_);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      servers_[i]->journal.take(server_news_.entries);
+      monitor_.on_news(rank_of_server(i), server_news_);
+    }
   }
 
   void on_step(Rank rank, Seconds seconds, const Progress& progress) {
@@ -159,15 +178,18 @@ class Simulation {
       outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
       outcome.samples = std::max(outcome.samples, worker->last.samples);
     }
-    for (int server = 0; server < job_.servers(); ++server) {
-      const Rank rank = job_.cluster.workers + server;
+    std::vector<Figures> of_servers;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const Rank rank = rank_of_server(i);
       outcome.servers.push_back({rank, static_cast<std::int64_t>(cluster_.bytes_sent(rank))});
+      of_servers.push_back(servers_[i]->figures);
     }
     wait_for_the_last(outcome);
     tell_service_news();
     Worker& first = *workers_.front();
     outcome.allocation = summary_of(first.result.allocation);
     outcome.service = service_;
+    std::ranges::move(figures_of_servers(of_servers), std::back_inserter(outcome.service.figures));
     outcome.model = snapshot_of(*first.replica);
     evaluate({{outcome.seconds, outcome.samples, true, {}, {}}, outcome.model});
     return outcome;
@@ -182,11 +204,13 @@ class Simulation {
   SimCluster cluster_;
   std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Server>> servers_;
   LossMeter loss_;  // since the last evaluation
   ServiceResult service_;
   Journal service_journal_;
   WorkerNews news_;  // of whoever tells; its room is used again
   WorkerNews service_news_;
+  WorkerNews server_news_;
   std::optional<std::string> stopped_;
   std::int64_t most_asked_ = 0;
   std::optional<std::int64_t> stops_at_;

@@ -10,6 +10,7 @@
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/global_loss.h"
 #include "sync/parameter_server/server.h"
+#include "sync/parameter_server/staleness_bound.h"
 #include "sync/sample_server.h"
 
 namespace motley {
@@ -189,6 +190,8 @@ std::unique_ptr<Strategy> make_adsp(const StrategyContext& context) {
 
 ServiceResult serve_adsp(const ServiceContext& context) { return AdspService(context).run(); }
 
-void run_server_of_adsp(Node& node, const Job& job) { run_parameter_server(node, job, {}); }
+Figures run_server_of_adsp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, std::nullopt)});
+}
 
 }  // namespace motley

@@ -18,6 +18,6 @@ namespace motley {
 
 std::unique_ptr<Strategy> make_adsp(const StrategyContext& context);
 ServiceResult serve_adsp(const ServiceContext& context);
-void run_server_of_adsp(Node& node, const Job& job);
+Figures run_server_of_adsp(const ServerContext& context);
 
 }  // namespace motley

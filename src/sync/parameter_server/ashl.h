@@ -26,6 +26,6 @@ namespace motley {
 
 std::unique_ptr<Strategy> make_ashl(const StrategyContext& context);
 ServiceResult serve_ashl(const ServiceContext& context);
-void run_server_of_ashl(Node& node, const Job& job);
+Figures run_server_of_ashl(const ServerContext& context);
 
 }  // namespace motley

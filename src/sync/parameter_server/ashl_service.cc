@@ -9,6 +9,7 @@
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/server.h"
 #include "sync/parameter_server/stage.h"
+#include "sync/parameter_server/staleness_bound.h"
 #include "sync/sample_server.h"
 
 namespace motley {
@@ -166,8 +167,9 @@ class AshlService final : public SampleServerListener {
 
 ServiceResult serve_ashl(const ServiceContext& context) { return AshlService(context).run(); }
 
-void run_server_of_ashl(Node& node, const Job& job) {
-  run_parameter_server(node, job, {.bound = job.strategy.ashl.staleness});
+Figures run_server_of_ashl(const ServerContext& context) {
+  const std::int64_t bound = context.job.strategy.ashl.staleness;
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, bound)});
 }
 
 }  // namespace motley

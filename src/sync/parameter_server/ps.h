@@ -23,8 +23,8 @@ std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context);
 std::unique_ptr<Strategy> make_ps_ssp(const StrategyContext& context);
 // Of ps_asp and ps_ssp; ps_bsp has none.
 ServiceResult serve_ps(const ServiceContext& context);
-void run_server_of_ps_bsp(Node& node, const Job& job);
-void run_server_of_ps_asp(Node& node, const Job& job);
-void run_server_of_ps_ssp(Node& node, const Job& job);
+Figures run_server_of_ps_bsp(const ServerContext& context);
+Figures run_server_of_ps_asp(const ServerContext& context);
+Figures run_server_of_ps_ssp(const ServerContext& context);
 
 }  // namespace motley
