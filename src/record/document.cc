@@ -26,8 +26,12 @@ std::string_view name_of(RunState state) {
   return "";
 }
 
-std::string who(Rank rank) {
-  return rank == kCoordinator ? "coordinator" : fmt::format("worker {}", rank);
+std::string who(const RunRecord& record, Rank rank) {
+  if (rank == kCoordinator) {
+    return "coordinator";
+  }
+  const int server = rank - record.facts().workers;
+  return server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
 }
 
 Json straggler_of(const RunRecord& record) {
@@ -109,7 +113,7 @@ Json decisions_of(const RunRecord& record) {
   Json decisions = Json::array();
   for (const RunRecord::Decided* each : order) {
     decisions.push_back({{"seconds", brief_number(each->decision.at)},
-                         {"who", who(each->who)},
+                         {"who", who(record, each->who)},
                          {"kind", each->decision.kind},
                          {"what", each->decision.what},
                          {"reason", each->decision.reason}});

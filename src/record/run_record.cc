@@ -46,6 +46,9 @@ void RunRecord::add(Rank rank, const WorkerNews& news) {
     std::ranges::for_each(entries.spans, [&](const Span& span) { evaluations_.add(span); });
     return;
   }
+  if (rank >= facts_.workers) {
+    return;  // of a server there is no more
+  }
   Worker& worker = workers_[static_cast<std::size_t>(rank)];
   worker.latest = news.figures;
   std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });

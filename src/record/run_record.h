@@ -2,7 +2,7 @@
 // report, the live page, the trace, TensorBoard and Prometheus all show this and nothing else.
 //
 //   RunRecord record(facts);
-//   record.add(rank, news);        // of workers, as it comes; kCoordinator: what it decided
+//   record.add(rank, news);        // as it comes; of servers and kCoordinator, what they decided
 //   record.add(metric);
 //   record.finish(summary);        // or fail(why)
 //

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "job/parse.h"
 #include "job/print.h"
@@ -295,6 +296,23 @@ TEST(Coordinator, MethodsWithServersInRealProcesses) {
       toy_job({"strategy.sync=ashl", "strategy.ashl.loss_preset=1e9", "data.features=2000"}),
       monitor);
   EXPECT_LE(figure(outcome, "switch_seconds").value_or(1e9), outcome.seconds);
+}
+
+// Two workers are ten times as fast as the third, so the server has to hold them back.
+TEST(Coordinator, WhatAServerDecidesIsInTheRecord) {
+  const Job job = toy_job({"strategy.sync=ps_ssp", "strategy.ps.staleness=1", "cluster.unit=1e-3",
+                           "cluster.speeds=[1.0, 1.0, 0.1]", "data.features=100"});
+  RecordingMonitor monitor(job);
+  monitor.finish(train_toy(job, monitor));
+  std::set<std::string> held;
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    if (decided.who == 3 && decided.decision.kind == "held") {
+      EXPECT_NE(decided.decision.reason.find("ahead of worker"), std::string::npos);
+      held.insert(decided.decision.what);
+    }
+  });
+  EXPECT_TRUE(held.contains("worker 0's commits wait"));
+  EXPECT_TRUE(held.contains("worker 1's commits wait"));
 }
 
 TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {

@@ -150,7 +150,10 @@ WorkerResult train(Node& node, const Part& part) {
   return training.result();
 }
 
-void run_server(Node& node, const Job& job) { method_of(job).run_server(node, job); }
+Figures run_server(Node& node, const Job& job, Journal* journal) {
+  Journal unread(0);
+  return method_of(job).run_server({node, job, journal ? *journal : unread});
+}
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal) {

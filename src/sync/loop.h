@@ -89,7 +89,7 @@ class Training {
 WorkerResult train(Node& node, const Part& part);
 
 // A server's part in a job whose method has servers. Returns when the run is over for all workers.
-void run_server(Node& node, const Job& job);
+Figures run_server(Node& node, const Job& job, Journal* journal = nullptr);
 
 // The coordinator's side of the job's method. Returns when the run is over for all workers; at once
 // when the method has none.

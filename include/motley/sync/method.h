@@ -31,7 +31,7 @@ struct Method {
   // The coordinator's side. Null: the workers manage among themselves.
   Serve serve = nullptr;
   // A server's side, for a method that has servers.
-  void (*run_server)(Node& node, const Job& job) = nullptr;
+  RunServer run_server = nullptr;
 
   // `motley calibrate` finds links by running a method with models of two sizes. A method whose
   // rounds follow from what it measures of itself would say nothing about links: it names another

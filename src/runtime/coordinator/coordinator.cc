@@ -128,9 +128,8 @@ class Coordinator::Impl {
 
   // Everybody is done.
   void finish() {
-    RunEnd end = logic_.finish(roster_.results(), std::move(*last_model_));
+    RunEnd end = logic_.finish(roster_.results(), service_->finish(), std::move(*last_model_));
     outcome_ = std::move(end.outcome);
-    outcome_.service = service_->finish();
     if (end.evaluate) {
       evaluator_.add(std::move(*end.evaluate));
     }
@@ -308,11 +307,14 @@ class Coordinator::Impl {
   }
 
   bool on_progress(Rank rank, const std::optional<ProgressInfo>& info) {
-    if (!info || !roster_.is_worker(rank)) {
+    if (!info) {
       return false;
     }
     roster_[rank].activity = info->activity;
     monitor_.on_news(rank, info->news);
+    if (!roster_.is_worker(rank)) {
+      return true;  // a server has a journal, and no progress of its own
+    }
     if (const auto report = logic_.on_progress(info->seconds, info->progress.samples, info->loss)) {
       monitor_.on_progress(*report);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/run/server_figures.h"
+
 namespace motley {
 namespace {
 
@@ -56,10 +58,12 @@ WorkerFigures figures_of(const WorkerResult& result, std::int64_t bytes_sent) {
 
 RunOutcome outcome_of(const std::vector<DoneInfo>& results, int workers) {
   RunOutcome outcome;
+  std::vector<Figures> of_servers;
   for (Rank rank = 0; rank < std::ssize(results); ++rank) {
     const DoneInfo& done = results[static_cast<std::size_t>(rank)];
     if (rank >= workers) {
       outcome.servers.push_back({rank, done.bytes_sent});
+      of_servers.push_back(done.figures);
       continue;
     }
     outcome.workers.push_back(summary_of_worker(rank, done));
@@ -69,6 +73,7 @@ RunOutcome outcome_of(const std::vector<DoneInfo>& results, int workers) {
   if (!results.empty()) {
     outcome.allocation = summary_of_allocation(results.front().result.allocation);
   }
+  outcome.service.figures = figures_of_servers(of_servers);
   wait_for_the_last(outcome);
   return outcome;
 }

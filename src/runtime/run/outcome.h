@@ -15,6 +15,7 @@ struct DoneInfo {
   std::int64_t bytes_sent = 0;
   std::int64_t paced_steps = 0;
   std::int64_t missed_steps = 0;
+  Figures figures = {};  // a server's, for the summary
 };
 
 // How far a worker is.

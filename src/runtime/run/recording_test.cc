@@ -1,6 +1,7 @@
 // What is recorded of a run is what it came to, for every method.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -152,6 +153,24 @@ TEST(Decisions, AreRecordedWithTheirReasons) {
   ashl.strategy.allocation = "equal";
   ashl.strategy.of<AshlOptions>().loss_preset = 1e9;
   EXPECT_EQ(kinds_decided(ashl), (Kinds{"plan", "stage"}));
+}
+
+// In a job of two servers each holds the fast workers back for the slowest, and says so.
+TEST(Decisions, OfServersAreRecorded) {
+  Job job = job_for("ps_ssp");
+  job.strategy.allocation = "equal";
+  job.strategy.ps.servers = 2;
+  RecordingMonitor monitor(job);
+  run(job, monitor);
+  std::map<Rank, std::set<std::string>> held;  // by server
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    if (decided.decision.kind == "held") {
+      EXPECT_NE(decided.decision.reason.find("worker 3, the slowest"), std::string::npos);
+      held[decided.who].insert(decided.decision.what);
+    }
+  });
+  EXPECT_TRUE(held[4].contains("worker 0's commits wait"));
+  EXPECT_TRUE(held[5].contains("worker 0's commits wait"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class RunMonitor {
   // Training begins. While it goes `activity_of` may be called from the calls below, and tells what
   // a worker is at.
   virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
-  // What a worker did, or kCoordinator: then it is its journal alone.
+  // What a worker did; of a server and of kCoordinator, their journals alone.
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;

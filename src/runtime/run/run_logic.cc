@@ -1,5 +1,7 @@
 #include "runtime/run/run_logic.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace motley {
@@ -58,10 +60,13 @@ bool RunLogic::stop(const std::string& reason) {
   return true;
 }
 
-RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, Snapshot model) {
+RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, ServiceResult service,
+                        Snapshot model) {
   is_over_ = true;
   RunEnd end{outcome_of(results, rules_.workers), std::nullopt};
   end.outcome.stopped = stopped_;
+  std::ranges::move(end.outcome.service.figures, std::back_inserter(service.figures));
+  end.outcome.service = std::move(service);
   end.outcome.model = std::move(model);
   if (!is_evaluated(end.outcome.samples)) {
     const SnapshotNote note{end.outcome.seconds, end.outcome.samples, true, {}, {}};

@@ -9,7 +9,7 @@
 //     monitor.on_metric(logic.on_evaluation(whole->note, evaluation));
 //   }
 //   if (logic.stopped()) { ... tell the workers ... }
-//   RunEnd end = logic.finish(results, model);      // everybody is done
+//   RunEnd end = logic.finish(results, service, model);      // everybody is done
 #pragma once
 
 #include <cstdint>
@@ -69,8 +69,9 @@ class RunLogic {
   const std::optional<std::string>& stopped() const { return stopped_; }
 
   // Everybody is done: `results` of all workers by rank, then of all servers; `model` is the one
-  // that the run leaves. It is evaluated as the model of the run's end.
-  RunEnd finish(const std::vector<DoneInfo>& results, Snapshot model);
+  // that the run leaves. It is evaluated as the model of the run's end. The figures of servers
+  // stand behind those of the service.
+  RunEnd finish(const std::vector<DoneInfo>& results, ServiceResult service, Snapshot model);
 
  private:
   bool is_evaluated(std::int64_t samples) const { return samples == evaluated_samples_; }

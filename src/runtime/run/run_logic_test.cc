@@ -97,7 +97,7 @@ TEST(RunLogic, TheFirstReasonToStopCounts) {
 
 TEST(RunLogic, ARunThatIsOverIsNotStopped) {
   RunLogic logic = logic_for(0.9);
-  const RunEnd end = logic.finish({worker_done(2, 100), worker_done(3, 120)}, {{5}, {}});
+  const RunEnd end = logic.finish({worker_done(2, 100), worker_done(3, 120)}, {}, {{5}, {}});
   EXPECT_FALSE(logic.stop("SIGINT"));
   ASSERT_TRUE(end.evaluate);
   logic.on_evaluation(end.evaluate->note, {.loss = 0, .accuracy = 1});
@@ -108,7 +108,7 @@ TEST(RunLogic, ARunThatIsOverIsNotStopped) {
 TEST(RunLogic, TheLastModelIsThatOfTheRunsEnd) {
   RunLogic logic = logic_for();
   logic.on_progress(1, 120, loss_of(60, 120));
-  const RunEnd end = logic.finish({worker_done(2, 100), worker_done(3, 120)}, {{5}, {6}});
+  const RunEnd end = logic.finish({worker_done(2, 100), worker_done(3, 120)}, {}, {{5}, {6}});
   EXPECT_EQ(end.outcome.model.parameters, std::vector<float>{5});
   ASSERT_TRUE(end.evaluate);
   EXPECT_EQ(end.evaluate->note.seconds, 3);
@@ -120,7 +120,7 @@ TEST(RunLogic, TheLastModelIsThatOfTheRunsEnd) {
 TEST(RunLogic, TheLastModelIsNotEvaluatedTwice) {
   RunLogic logic = logic_for();
   EXPECT_TRUE(logic.on_snapshot(whole_at(2, 120)));
-  EXPECT_FALSE(logic.finish({worker_done(2, 120), worker_done(3, 120)}, {}).evaluate);
+  EXPECT_FALSE(logic.finish({worker_done(2, 120), worker_done(3, 120)}, {}, {}).evaluate);
 }
 
 TEST(Outcome, WorkersFirstThenServers) {
@@ -190,7 +190,7 @@ RC_GTEST_PROP(RunLogicProperty, EveryLossIsInExactlyOneEvaluation, ()) {
       }
     }
   }
-  const RunEnd end = logic.finish({worker_done(1, most + 1), worker_done(1, 0)}, {});
+  const RunEnd end = logic.finish({worker_done(1, most + 1), worker_done(1, 0)}, {}, {});
   RC_ASSERT(end.evaluate.has_value());
   evaluated.add(end.evaluate->note.loss);
   RC_ASSERT(evaluated.sum == told_in_all.sum);
@@ -214,7 +214,7 @@ RC_GTEST_PROP(RunLogicProperty, NeitherTheReasonNorTheFactOfAStopChanges, ()) {
     }
     RC_ASSERT(logic.stopped() == first);
   }
-  RC_ASSERT(logic.finish({worker_done(1, 1)}, {}).outcome.stopped == first);
+  RC_ASSERT(logic.finish({worker_done(1, 1)}, {}, {}).outcome.stopped == first);
 }
 
 RC_GTEST_PROP(OutcomeProperty, TheTimesOfEveryWorkerAddUpToTheRuns, ()) {

@@ -27,6 +27,9 @@ class Simulation {
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
     }
+    for (int server = 0; server < servers_of(job); ++server) {
+      servers_.push_back(std::make_unique<Server>());
+    }
   }
 
   RunOutcome run() {
@@ -38,8 +41,10 @@ class Simulation {
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
     }
-    for (int server = 0; server < servers_of(job_); ++server) {
-      cluster_.start(job_.cluster.workers + server, [&](Node& node) { run_server(node, job_); });
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      cluster_.start(rank_of_server(i), [&, server = servers_[i].get()](Node& node) {
+        server->figures = run_server(node, job_, &server->journal);
+      });
     }
     monitor_.on_begin(
         [&](Rank rank) { return workers_[static_cast<std::size_t>(rank)]->journal.activity(); });
@@ -88,6 +93,14 @@ class Simulation {
     std::int64_t asked = 0;            // how often it has asked whether to stop
   };
 
+  struct Server {
+    Journal journal;
+    Figures figures;  // when it is over
+  };
+  Rank rank_of_server(std::size_t server) const {
+    return job_.cluster.workers + static_cast<Rank>(server);
+  }
+
   // Workers that go from step to step together ask once in each step, and agree on the answer in
   // the sum of their gradients. Phantom blocks carry no data, so here every worker gets the same
   // answer to its n-th question: a stop counts from the first question that nobody has asked yet.
@@ -119,6 +132,10 @@ class Simulation {
   void tell_service_news() {
     service_journal_.take(service_news_.entries);
     monitor_.on_news(kCoordinator, service_news_);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      servers_[i]->journal.take(server_news_.entries);
+      monitor_.on_news(rank_of_server(i), server_news_);
+    }
   }
 
   void on_step(Rank rank, Seconds seconds, const Progress& progress) {
@@ -155,16 +172,17 @@ class Simulation {
                      .cluster_samples = worker->cluster_samples,
                      .bytes_sent = bytes_sent(worker->rank)});
     }
-    for (int server = 0; server < servers_of(job_); ++server) {
-      all.emplace_back().bytes_sent = bytes_sent(job_.cluster.workers + server);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      DoneInfo& done = all.emplace_back();
+      done.bytes_sent = bytes_sent(rank_of_server(i));
+      done.figures = std::move(servers_[i]->figures);
     }
     return all;
   }
 
   RunOutcome outcome() {
-    RunEnd end = logic_.finish(results(), snapshot_of(*workers_.front()->replica));
+    RunEnd end = logic_.finish(results(), service_, snapshot_of(*workers_.front()->replica));
     tell_service_news();
-    end.outcome.service = service_;
     end.outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
     if (end.evaluate) {
       evaluate(*end.evaluate);
@@ -180,10 +198,12 @@ class Simulation {
   SimCluster cluster_;
   std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::unique_ptr<Server>> servers_;
   ServiceResult service_;
   Journal service_journal_;
   WorkerNews news_;  // of whoever tells; its room is used again
   WorkerNews service_news_;
+  WorkerNews server_news_;
   std::int64_t most_asked_ = 0;
   std::optional<std::int64_t> stops_at_;
 };

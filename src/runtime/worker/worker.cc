@@ -185,8 +185,12 @@ Status Worker::run_server(const Job& job) {
   if (Status status = await_go(0); !status) {
     return status;
   }
-  node_.run([&](Node& node) { motley::run_server(node, job); });
-  tell_done({});
+  DoneInfo done;
+  training_now_ = true;
+  node_.run([&](Node& node) { done.figures = motley::run_server(node, job, &journal_); });
+  training_now_ = false;
+  tell_progress();  // what is left of the journal
+  tell_done(std::move(done));
   return {};
 }
 

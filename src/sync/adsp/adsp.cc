@@ -11,6 +11,7 @@
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/global_loss.h"
 #include "sync/parameter_server/server.h"
+#include "sync/parameter_server/staleness_bound.h"
 #include "sync/ps/ps.h"
 #include "sync/sample_server.h"
 
@@ -189,7 +190,9 @@ std::unique_ptr<Strategy> make_adsp(const StrategyContext& context) {
 
 ServiceResult serve_adsp(const ServiceContext& context) { return AdspService(context).run(); }
 
-void run_server_of_adsp(Node& node, const Job& job) { run_parameter_server(node, job, {}); }
+Figures run_server_of_adsp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, std::nullopt)});
+}
 
 std::vector<Key<Job>> adsp_keys() {
   return {

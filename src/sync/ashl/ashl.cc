@@ -1,6 +1,7 @@
 #include "sync/ashl/ashl.h"
 
 #include "sync/parameter_server/server.h"
+#include "sync/parameter_server/staleness_bound.h"
 #include "sync/ps/ps.h"
 
 namespace motley {
@@ -37,8 +38,9 @@ CodecSettings codec_of_ashl(const Job& job) {
           .error_feedback = job.strategy.of<AshlOptions>().error_feedback};
 }
 
-void run_server_of_ashl(Node& node, const Job& job) {
-  run_parameter_server(node, job, {.bound = job.strategy.of<AshlOptions>().staleness});
+Figures run_server_of_ashl(const ServerContext& context) {
+  const std::int64_t bound = context.job.strategy.of<AshlOptions>().staleness;
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, bound)});
 }
 
 }  // namespace

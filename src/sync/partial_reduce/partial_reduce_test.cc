@@ -117,7 +117,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
           GroupNews news;
           news.members = round.groups[g];
           news.weight = static_cast<float>(round.weights[g][m]);
-          news.next.count = left > 1 ? 1 : 0;
+          news.grant.next.count = left > 1 ? 1 : 0;
           node.send(round.groups[g][m], Channel::kPartialReduce, {}, news.payload());
         }
       }
@@ -419,13 +419,13 @@ TEST(GroupNews, DamagedBytesAreNone) {
   GroupNews news;
   news.members = {3, 5};
   news.weight = 0.25F;
-  news.evaluation = 7;
+  news.grant.evaluation = 7;
   const Payload payload = news.payload();
   const auto back = GroupNews::of(payload);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, news.members);
   EXPECT_EQ(back->weight, 0.25F);
-  EXPECT_EQ(back->evaluation, 7);
+  EXPECT_EQ(back->grant.evaluation, 7);
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_FALSE(GroupNews::of(Payload::copy_of(payload.bytes().first(size))));
   }

@@ -5,6 +5,7 @@
 #include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/server.h"
 #include "sync/parameter_server/server_sum.h"
+#include "sync/parameter_server/staleness_bound.h"
 #include "sync/sample_server.h"
 
 namespace motley {
@@ -35,14 +36,17 @@ std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context) {
   return std::make_unique<PsWorker>(context, false);
 }
 
-void run_server_of_ps_bsp(Node& node, const Job& job) {
-  run_parameter_server(node, job, {.bound = 0, .sums = true});
+Figures run_server_of_ps_bsp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, 0), .sums = true});
 }
 
-void run_server_of_ps_asp(Node& node, const Job& job) { run_parameter_server(node, job, {}); }
+Figures run_server_of_ps_asp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, std::nullopt)});
+}
 
-void run_server_of_ps_ssp(Node& node, const Job& job) {
-  run_parameter_server(node, job, {.bound = job.strategy.of<PsSspOptions>().staleness});
+Figures run_server_of_ps_ssp(const ServerContext& context) {
+  const std::int64_t bound = context.job.strategy.of<PsSspOptions>().staleness;
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, bound)});
 }
 
 }  // namespace
