@@ -1,11 +1,11 @@
-// To write a method of your own: the same interfaces that motley's own methods are written against.
-// Read motley/node/node.h first; examples/04_write_a_strategy.cc is a whole one.
+// Includes what a method of your own needs; motley's methods are written against the same
+// interfaces. Read motley/node/node.h first; examples/04_write_a_strategy.cc is a complete method.
 //
 //   motley::register_strategy({"my_method", motley::Advance::kTogether, make_my_method},
 //                             "what it does, in one line");
 //
-// From then on jobs and Options can say strategy.sync = "my_method", in real runs and simulated
-// ones.
+// After this call, jobs and Options can set strategy.sync = "my_method", in real and in simulated
+// runs.
 #pragma once
 
 #include "motley/node/node.h"
