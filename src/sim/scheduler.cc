@@ -27,7 +27,7 @@ ActivityId Scheduler::start(std::function<void()> body) {
 }
 
 void Scheduler::at(Seconds when, std::uint32_t what, std::uint32_t index) {
-  MOTLEY_CHECK(when >= now_, "an event at {} s, which is now {} s", when, now_);
+  MOTLEY_CHECK(when >= now_, "event at {} s scheduled in the past (now {} s)", when, now_);
   queue_.push(when, {what, index, 0});
 }
 
@@ -43,7 +43,7 @@ bool Scheduler::step() {
     const auto event = queue_.pop();
     if (is_stale(event.what)) {
       --stale_;
-      continue;  // without moving the clock: nothing happens at that moment
+      continue;  // the clock stays: a stale event does nothing
     }
     now_ = event.at;
     ++events_;
@@ -61,7 +61,7 @@ bool Scheduler::step() {
 }
 
 ActivityId Scheduler::current() const {
-  MOTLEY_CHECK(current_ != kNobody, "a call that blocks, outside every activity or inside busy()");
+  MOTLEY_CHECK(current_ != kNobody, "a blocking call outside every activity or inside busy()");
   return current_;
 }
 
@@ -113,8 +113,8 @@ void Scheduler::end_wait(Activity& activity) {
   }
 }
 
-// Deadlines far ahead that are hardly ever reached would otherwise pile up in the queue. Waiting
-// until most of it is stale makes the cost of a sweep a constant per event.
+// Far deadlines that are hardly ever reached would otherwise pile up in the queue. Waiting until
+// most events are stale makes the sweep constant time per event.
 void Scheduler::drop_stale_events() {
   if (stale_ > kToleratedStale && stale_ > queue_.size() / 2) {
     queue_.remove_if([this](const What& what) { return is_stale(what); });
