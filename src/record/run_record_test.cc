@@ -27,7 +27,7 @@ RunFacts facts_of(int workers) {
   return facts;
 }
 
-// A step of 5 samples in 2 s, of which it computed one.
+// A step of 5 samples that takes 2 s, one of them computing.
 WorkerNews step_news(std::int64_t step) {
   const auto begin = static_cast<Seconds>(2 * step);
   WorkerNews news;
@@ -144,7 +144,7 @@ TEST(RunRecord, ARunThatFailedSaysWhy) {
   EXPECT_EQ(document["why"], "worker 1 (pid 3) was killed");
 }
 
-TEST(RunRecord, NamesThatAreNoTextDoNoHarm) {
+TEST(RunRecord, NamesThatAreNotUtf8AreHandled) {
   RunFacts facts = facts_of(1);
   facts.name = "\xff\xfe";
   const RunRecord record(facts);
@@ -168,7 +168,7 @@ TEST(Trace, HoldsSpansArrowsAndDecisions) {
       decision = event;
     }
     if (phase == "f") {
-      EXPECT_EQ(event["pid"], 3);  // worker 1: what came from worker 0
+      EXPECT_EQ(event["pid"], 3);  // worker 1 received this from worker 0
       EXPECT_EQ(event["bp"], "e");
     }
   }
@@ -179,7 +179,7 @@ TEST(Trace, HoldsSpansArrowsAndDecisions) {
   EXPECT_EQ(decision["ts"], 3e6);
 }
 
-// However long it goes on.
+// For any length of run.
 TEST(RunRecord, IsBounded) {
   RunRecord record(facts_of(4));
   for (std::int64_t step = 0; step < 20'000; ++step) {
