@@ -444,7 +444,7 @@ TEST(Dashboard, APortIsNotSharedAndFreeAtOnce) {
   const int port = std::atoi(url.c_str() + url.rfind(':') + 1);
   const auto another = Dashboard::start({.port = port}, kPage);
   ASSERT_FALSE(another);
-  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + "  is already in use");
+  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + " is already in use");
   auto client = watch(*dashboard);  // its connection lingers
   dashboard.reset();
   const auto next = Dashboard::start({.port = port}, kPage);
