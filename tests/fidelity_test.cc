@@ -226,12 +226,12 @@ TEST_F(Fidelity, CalibrateRefusesInOneLine) {
   const std::string each = scratch_.write(
       "each.toml", "[cluster]\nworkers = 2\nbandwidth = [1e9, 1e8]\n[[variant]]\nname = 'v'\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"--write"}, "motley: --write needs a job file to write into\n"},
-      {{one}, "motley: one worker has no links: cluster.workers should be 2 or more\n"},
+      {{"--write"}, "motley: --write needs a job file\n"},
+      {{one}, "motley: a single worker has no links: set cluster.workers to 2 or more\n"},
       {{scratch_.file("none.toml")}, "none.toml"},
-      {{each, "--write"}, "has a bandwidth for each worker, and one for all is measured"},
+      {{each, "--write"}, "has one bandwidth per worker, but only one for all workers is measured"},
       {{each, "--write", "--variant", "v"}, "--write is for the job, not for --variant"},
-      {{"/dev/null", "--write", "--set", "cluster.workers=2"}, "/dev/null is no file to write"},
+      {{"/dev/null", "--write", "--set", "cluster.workers=2"}, "/dev/null is not a regular file"},
       {{"--set", "cluster.workers=65"}, "--set cluster.workers=64 or fewer"},
       {{"--set", "cluster.wrkers=3"}, "did you mean \"cluster.workers\""},
   };

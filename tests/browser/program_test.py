@@ -375,7 +375,7 @@ class TensorBoard(unittest.TestCase):
 
 class Terminal(unittest.TestCase):
     HEAD = "  worker  samples/s  share  waits  now"
-    TOO_SMALL = r"^(motley: this machine is too small to hold the pace: .*)?$"  # may be true here
+    TOO_SMALL = r"^(motley: this machine is too slow for the pace of the job: .*)?$"  # may be true here
 
     def check_block(self, run, rows, workers, more):
         """Redrawn in place, with a line per worker, and gone in the end. Gives what it showed."""
