@@ -71,7 +71,7 @@ void Scheduler::wait_until(Seconds deadline) {
   activity.waiting = true;
   if (deadline < Node::kForever) {
     activity.timed = true;
-    queue_.push(std::max(deadline, now_), {kTimer, id, activity.ticket});
+    queue_.push(std::max(deadline, now_), {kTimer, id, activity.wait_number});
   }
   activity.fiber->suspend();
 }
@@ -101,12 +101,12 @@ void Scheduler::wake_all() {
 }
 
 bool Scheduler::is_stale(const What& what) const {
-  return what.what == kTimer && what.ticket != activities_[what.index]->ticket;
+  return what.what == kTimer && what.wait_number != activities_[what.index]->wait_number;
 }
 
 void Scheduler::end_wait(Activity& activity) {
   activity.waiting = false;
-  ++activity.ticket;
+  ++activity.wait_number;
   if (std::exchange(activity.timed, false)) {
     ++stale_;
     drop_stale_events();

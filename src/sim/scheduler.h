@@ -71,15 +71,15 @@ class Scheduler {
   struct Activity {
     std::unique_ptr<Fiber> fiber;
     bool waiting = false;
-    bool timed = false;        // the queue holds the end of this wait
-    std::uint64_t ticket = 0;  // number of this wait; timers of earlier ones are stale
+    bool timed = false;             // the queue holds the end of this wait
+    std::uint64_t wait_number = 0;  // number of this wait; timers of earlier ones are stale
     const std::function<void()>* outside = nullptr;
     std::exception_ptr outside_error;
   };
   struct What {
     std::uint32_t what;
     std::uint32_t index;
-    std::uint64_t ticket;
+    std::uint64_t wait_number;
   };
   static constexpr std::uint32_t kTimer = ~0U;  // What::what for the end of a wait
   static constexpr ActivityId kNobody = ~0U;
