@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "bench_main.h"
 #include "bench_node.h"
+#include "motley/sync/partial_reduce.h"
 #include "numbers.h"
 #include "processes.h"
 #include "shared.h"
@@ -94,7 +95,7 @@ struct Blocks {
 Job block_job(const char* method) {
   Job job;
   job.strategy.sync = method;
-  job.strategy.partial_reduce.group = kWorkers;
+  job.strategy.of<PartialReduceOptions>().group = kWorkers;
   job.train.batch = kWorkers;
   job.train.steps = kSteps;
   job.train.eval_every = 0;

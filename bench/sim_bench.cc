@@ -32,7 +32,7 @@ struct SimulationRun {
 
 Job phantom_job() {
   Job job;
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   job.train.batch = 64 * kWorkers;
   job.train.steps = kSteps;
   job.cluster.workers = kWorkers;

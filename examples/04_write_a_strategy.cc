@@ -7,7 +7,7 @@
 //   ./04_write_a_strategy simulate 04_job.toml --set strategy.sync=pairs    simulated
 //   ./04_write_a_strategy train 04_job.toml --set strategy.sync=pairs       the same code, for real
 #include <motley/command_line.h>
-#include <motley/strategy.h>
+#include <motley/method.h>
 
 using namespace motley;
 
@@ -58,10 +58,17 @@ class Pairs final : public Strategy {
   std::int64_t round_ = 0;
 };
 
+std::unique_ptr<Strategy> make_pairs(const StrategyContext& context) {
+  return std::make_unique<Pairs>(context);
+}
+
+const Method kPairs = {
+    .schema = {.name = "pairs", .summary = "averages with one neighbour (example)"},
+    .advance = Advance::kTogether,
+    .make = make_pairs,
+};
+
 int main(int argc, char** argv) {
-  const auto make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    return std::make_unique<Pairs>(context);
-  };
-  register_strategy({"pairs", Advance::kTogether, make}, "averages with one neighbour (example)");
+  register_method(kPairs);
   return command_line(argc, argv);
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "motley/sync/method.h"
 #include "runtime/simulate/simulate.h"
 #include "tests/counting_task.h"
 #include "tests/quiet_monitor.h"
@@ -54,7 +55,7 @@ inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
   Random random(seed, 0x1057);
   job.train.steps = 1'000;
   Models models = still_models(job.cluster.workers, 30, seed);
-  SimCluster cluster(job.cluster, job.servers());
+  SimCluster cluster(job.cluster, servers_of(job));
   start_all(cluster, job, 5'000, models);
   const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
   cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),

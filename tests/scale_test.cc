@@ -2,6 +2,8 @@
 // Counts events, not seconds.
 #include <gtest/gtest.h>
 
+#include "motley/sync/hop.h"
+#include "motley/sync/partial_reduce.h"
 #include "runtime/simulate/simulate.h"
 #include "sync/ring_meeting.h"
 #include "tests/quiet_monitor.h"
@@ -16,8 +18,8 @@ constexpr std::int64_t kSteps = 5;
 double events_per_step(const std::string& sync, int workers) {
   Job job = simulated_job(sync, alike(workers), workers, kSteps);
   job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
-  job.strategy.hop.graph = "ring_based";
-  job.strategy.partial_reduce.group = 8;
+  job.strategy.of<HopOptions>().graph = "ring_based";
+  job.strategy.of<PartialReduceOptions>().group = 8;
   job.strategy.ps.servers = 16;
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_EQ(outcome.samples, kSteps * workers) << sync;
@@ -47,7 +49,7 @@ TEST(Phantoms, AgreeToStop) {
     for (const int workers : {2, 7, 70}) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         Job job = simulated_job(sync, alike(workers), workers, 1'000'000);
-        job.model.kind = "phantom";
+        job.model.kind = ModelKind::kPhantom;
         job.seed = seed;
         job.cluster.slowdowns = {{.probability = 0.3, .factor = 5}};
         PhantomTask task(job.train.batch * 1'000'000, 1000);

@@ -33,7 +33,7 @@ inline std::vector<double> alike(int workers) {
 
 // Compute-bound and without arithmetic.
 inline RunOutcome simulate_phantom(Job job) {
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   PhantomTask task(60'000, 100'000);
   QuietMonitor monitor;
   return simulate(job, task, monitor);

@@ -1,8 +1,8 @@
-// The `motley` command as a function. A program that has registered a strategy of its own can offer
+// The `motley` command as a function. A program that has registered a method of its own can offer
 // every motley subcommand itself:
 //
 //   int main(int argc, char** argv) {
-//     motley::register_strategy(...);
+//     motley::register_method(...);
 //     return motley::command_line(argc, argv);
 //   }
 //

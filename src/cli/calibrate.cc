@@ -16,6 +16,7 @@
 #include "runtime/coordinator/coordinator.h"
 #include "runtime/simulate/calibration.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -34,7 +35,8 @@ Course run_with_processes(const Job& probe) {
   StillTask task(probe.data.samples, 0);  // only the workers need the model
   ProbeMonitor monitor;
   return monitor.course(train_with_processes(
-      probe, task, monitor, {{"/proc/self/exe", "worker", "--quiet"}, to_toml(probe)}));
+      probe, task, monitor,
+      {{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), probe)}));
 }
 
 Result<std::int64_t> parameters_of(const Job& job) {

@@ -13,6 +13,7 @@
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/run/run.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -136,8 +137,9 @@ int compare_command(const CompareFlags& flags) {
   if (!text) {
     return refuse(text.error().message);
   }
-  const auto variants = parse_variants(*text, flags.run.job.path, flags.run.job.overrides,
-                                       flags.simulate ? Mode::kSimulate : Mode::kTrain);
+  const auto variants =
+      parse_variants(job_schema(), *text, flags.run.job.path, flags.run.job.overrides,
+                     flags.simulate ? Mode::kSimulate : Mode::kTrain);
   if (!variants) {
     return refuse(variants.error().message);
   }

@@ -119,15 +119,12 @@ Graph::Graph(int workers, std::span<const Edge> edges)
   }
 }
 
-Graph Graph::named(std::string_view name, int workers) {
-  constexpr std::pair<std::string_view, Named> kNamed[] = {{"ring", ring},
-                                                           {"ring_based", ring_based},
-                                                           {"double_ring", double_ring},
-                                                           {"complete", complete}};
-  const auto found = std::ranges::find(kNamed, name, &std::pair<std::string_view, Named>::first);
-  MOTLEY_CHECK(found != std::end(kNamed), "there is no graph named {}", name);
-  MOTLEY_CHECK(found->second != double_ring || workers % 2 == 0, "a double ring of {}", workers);
-  return {workers, found->second == double_ring ? 2 : 1, found->second};
+Graph Graph::of(GraphKind kind, int workers) {
+  constexpr Named kNeighbours[] = {ring, ring_based, double_ring, complete};  // in order of kinds
+  MOTLEY_CHECK(kind != GraphKind::kEdges, "kEdges is not a named graph");
+  const bool is_double = kind == GraphKind::kDoubleRing;
+  MOTLEY_CHECK(!is_double || workers % 2 == 0, "a double ring of {}", workers);
+  return {workers, is_double ? 2 : 1, kNeighbours[static_cast<std::size_t>(kind)]};
 }
 
 std::vector<Rank> Graph::out_neighbours(Rank worker) const {

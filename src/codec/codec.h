@@ -30,10 +30,9 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "motley/codec/codec_kind.h"
 
 namespace motley {
-
-enum class CodecKind : std::uint8_t { kNone, kFp16, kBf16, kInt8, kTopk };
 
 struct CodecOptions {
   CodecKind kind = CodecKind::kNone;

@@ -153,19 +153,19 @@ class BuiltinModel final : public TorchModel {
 
 }  // namespace
 
-std::unique_ptr<TorchModel> make_builtin(const std::string& kind, const Shape& shape,
-                                         std::int64_t classes, std::uint64_t seed) {
+std::unique_ptr<TorchModel> make_builtin(ModelKind kind, const Shape& shape, std::int64_t classes,
+                                         std::uint64_t seed) {
   torch::manual_seed(seed);
-  if (kind == "svm") {
+  if (kind == ModelKind::kSvm) {
     return std::make_unique<BuiltinModel>(make_svm(shape, classes));
   }
-  if (kind == "mlp") {
+  if (kind == ModelKind::kMlp) {
     return std::make_unique<BuiltinModel>(make_mlp(shape, classes));
   }
-  if (kind == "cnn") {
+  if (kind == ModelKind::kCnn) {
     return std::make_unique<BuiltinModel>(make_cnn(shape, classes));
   }
-  if (kind == "resnet20") {
+  if (kind == ModelKind::kResnet20) {
     return std::make_unique<BuiltinModel>(make_resnet20(shape, classes));
   }
   return nullptr;

@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "compute/torch_model.h"
+#include "motley/job/job.h"
 
 namespace motley {
 
 // The initial state depends on the seed only, through torch's global generator. Returns nullptr for
-// an unknown kind.
-std::unique_ptr<TorchModel> make_builtin(const std::string& kind,
-                                         const std::vector<std::int64_t>& shape,
+// a kind that is not built in.
+std::unique_ptr<TorchModel> make_builtin(ModelKind kind, const std::vector<std::int64_t>& shape,
                                          std::int64_t classes, std::uint64_t seed);
 
 }  // namespace motley

@@ -35,7 +35,7 @@ std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::s
   const auto network = small_mlp();
   const auto parameters = network->parameters();
   std::unique_ptr<torch::optim::Optimizer> optimizer;
-  if (train.optimizer == "adam") {
+  if (train.optimizer == OptimizerKind::kAdam) {
     optimizer = std::make_unique<torch::optim::Adam>(
         parameters, torch::optim::AdamOptions(train.lr).weight_decay(train.weight_decay));
   } else {
@@ -67,7 +67,7 @@ TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
   sgd.momentum = 0.9;
   sgd.weight_decay = 0.01;
   TrainSpec adam = sgd;
-  adam.optimizer = "adam";
+  adam.optimizer = OptimizerKind::kAdam;
   adam.lr = 0.003;
   for (const TrainSpec& train : {sgd, adam}) {
     const auto data = small_data();

@@ -13,6 +13,7 @@
 #include "compute/torch_model.h"
 #include "compute/torch_replica.h"
 #include "compute/torchscript.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
@@ -83,7 +84,7 @@ std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
 }
 
 Result<TorchModelMaker> network_maker(const Job& job, const Dataset& data) {
-  if (job.model.kind == "torchscript") {
+  if (job.model.kind == ModelKind::kTorchscript) {
     return load_torchscript(job.model.path, data.shape, data.classes);
   }
   TorchModelMaker maker = [kind = job.model.kind, shape = data.shape, classes = data.classes,
@@ -91,10 +92,10 @@ Result<TorchModelMaker> network_maker(const Job& job, const Dataset& data) {
   try {
     if (maker() == nullptr) {
       return fail("model.kind = \"{}\": expected svm, mlp, cnn, resnet20, torchscript or phantom",
-                  job.model.kind);
+                  name_of(job.model.kind));
     }
   } catch (const std::exception& error) {
-    return fail("model.kind = \"{}\" cannot be built for this data: {}", job.model.kind,
+    return fail("model.kind = \"{}\" cannot be built for this data: {}", name_of(job.model.kind),
                 short_reason(error));
   }
   return maker;

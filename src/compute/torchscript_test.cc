@@ -37,7 +37,7 @@ def forward(self, x):
 
 Job script_job(const std::string& path) {
   Job job;
-  job.model.kind = "torchscript";
+  job.model.kind = ModelKind::kTorchscript;
   job.model.path = path;
   job.data.samples = 512;
   job.data.test_samples = 256;
@@ -172,7 +172,7 @@ TEST(TorchScript, AFileThatIsNotAModuleIsOneLine) {
 
 TEST(ModelFile, OfABuiltInModelIsReadByTorchJitLoad) {
   Job job;
-  job.model.kind = "resnet20";
+  job.model.kind = ModelKind::kResnet20;
   job.data.samples = 64;
   job.data.test_samples = 1;
   const auto task = load_task(job, Parts::kBoth);

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "job/choices.h"
+#include "motley/sync/ashl.h"
 #include "motley/sync/collective.h"
 #include "sim/cluster.h"
 #include "sync/codec_options.h"
@@ -306,7 +307,7 @@ TEST(CodedReducer, DamagedNumbersEndTheRun) {
   expect_damage_to_be_found({CodecKind::kFp16}, bytes(2 * 10 + kTail * sizeof(float) + 2));
 }
 
-Job coded_job(const std::string& codec, std::vector<double> speeds, std::int64_t steps) {
+Job coded_job(CodecKind codec, std::vector<double> speeds, std::int64_t steps) {
   Job job = simulated_job("all_reduce", std::move(speeds), 100, steps);
   job.strategy.codec = codec;
   job.strategy.topk.ratio = 0.1;
@@ -318,7 +319,7 @@ TEST(CodedReducer, AllReduceLearnsInEveryCodec) {
     ToyTask task(1'000, 40, 3, 0.05);
     QuietMonitor monitor;
     const RunOutcome outcome =
-        simulate(coded_job(std::string(codec.name), {1, 0.5, 2}, 400), task, monitor);
+        simulate(coded_job(static_cast<CodecKind>(codec.value), {1, 0.5, 2}, 400), task, monitor);
     EXPECT_EQ(outcome.samples, 40'000);
     ASSERT_FALSE(monitor.metrics.empty());
     EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << codec.name;
@@ -331,7 +332,7 @@ TEST(CodedReducer, AllLeaveTogetherWhenAsked) {
     QuietMonitor monitor;
     monitor.stop_after_samples = 1'000;
     const RunOutcome outcome =
-        simulate(coded_job(std::string(codec.name), alike(4), 10'000), task, monitor);
+        simulate(coded_job(static_cast<CodecKind>(codec.value), alike(4), 10'000), task, monitor);
     EXPECT_EQ(outcome.stopped, "SIGINT");
     EXPECT_LE(outcome.samples, 1'200);
   }
@@ -339,7 +340,7 @@ TEST(CodedReducer, AllLeaveTogetherWhenAsked) {
 
 TEST(CodedReducer, ALostWorkerEndsTheRun) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    expect_an_end_when_a_worker_is_lost(coded_job("int8", {1, 0.5, 2, 1}, 1), seed);
+    expect_an_end_when_a_worker_is_lost(coded_job(CodecKind::kInt8, {1, 0.5, 2, 1}, 1), seed);
   }
 }
 
@@ -347,7 +348,7 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   Job job;
   std::vector<CodecKind> kinds;
   for (const Choice& codec : kCodecs) {
-    job.strategy.codec = codec.name;
+    job.strategy.codec = static_cast<CodecKind>(codec.value);
     kinds.push_back(codec_options_of(job).kind);
   }
   EXPECT_EQ(kinds, (std::vector{CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16,
@@ -358,7 +359,7 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   EXPECT_FALSE(codec_options_of(job).error_feedback);
   job.strategy.sync = "ashl";
   EXPECT_FALSE(codec_options_of(job).error_feedback);
-  job.strategy.ashl.error_feedback = true;
+  job.strategy.of<AshlOptions>().error_feedback = true;
   EXPECT_TRUE(codec_options_of(job).error_feedback);
 }
 

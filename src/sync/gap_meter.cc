@@ -5,7 +5,7 @@
 
 namespace motley {
 
-GapMeter::GapMeter(int workers) : GapMeter(Graph::named("complete", workers)) {}
+GapMeter::GapMeter(int workers) : GapMeter(Graph::of(GraphKind::kComplete, workers)) {}
 
 GapMeter::GapMeter(const Graph& graph)
     : places_(static_cast<std::size_t>(graph.size() / graph.lanes())),

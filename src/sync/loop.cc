@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "cluster/cost.h"
-#include "motley/sync/registry.h"
+#include "motley/sync/method.h"
 #include "sync/recording_node.h"
 
 namespace motley {
@@ -54,7 +54,7 @@ class Training::Impl {
         recording_node_(bare_node, journal_),
         node_(part.journal ? static_cast<Node&>(recording_node_) : bare_node),
         spans_(journal_),
-        method_(*find_strategy(part.job.strategy.sync)),
+        method_(method_of(part.job)),
         ledger_(ledger_options(part.job, part.training_samples)),
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
         cost_(part.job.cluster, node_.rank(), part.job.seed),
@@ -121,7 +121,7 @@ class Training::Impl {
   RecordingNode recording_node_;
   Node& node_;
   SpanWriter spans_;
-  const StrategyEntry& method_;
+  const Method& method_;
   Ledger ledger_;
   Allocator allocator_;
   CostModel cost_;
@@ -150,13 +150,11 @@ WorkerResult train(Node& node, const Part& part) {
   return training.result();
 }
 
-void run_server(Node& node, const Job& job) {
-  find_strategy(job.strategy.sync)->run_server(node, job);
-}
+void run_server(Node& node, const Job& job) { method_of(job).run_server(node, job); }
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal) {
-  const Serve serve = find_strategy(job.strategy.sync)->serve;
+  const Serve serve = method_of(job).serve;
   const LedgerOptions ledger = ledger_options(job, training_samples);
   Journal unread(0);
   return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested)})

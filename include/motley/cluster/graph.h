@@ -10,7 +10,6 @@
 
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "motley/base/ids.h"
@@ -24,12 +23,16 @@ struct Edge {
   friend auto operator<=>(const Edge&, const Edge&) = default;
 };
 
+// The named graphs, and kEdges for a list of edges.
+enum class GraphKind { kRing, kRingBased, kDoubleRing, kComplete, kEdges };
+
 class Graph {
  public:
   // Edges between any two of `workers`. Duplicates are ignored.
   Graph(int workers, std::span<const Edge> edges);
-  // double_ring needs an even number of workers. Cheap: neighbours are computed when asked for.
-  static Graph named(std::string_view name, int workers);
+  // A named graph; `kind` must not be kEdges. kDoubleRing needs an even number of workers. Cheap:
+  // neighbours are computed when asked for.
+  static Graph of(GraphKind kind, int workers);
 
   int size() const { return size_; }
   // In the order of ranks.

@@ -23,6 +23,12 @@ struct SpeedEvent {
   double speed = 1;
 };
 
+// How `train` gives workers their speeds.
+enum class Isolation {
+  kNone,    // by pacing
+  kCgroup,  // by CPU quotas
+};
+
 struct ClusterSpec {
   int workers = 1;
   Seconds unit = 0;                        // seconds per sample at speed 1; 0 = no pacing
@@ -35,13 +41,13 @@ struct ClusterSpec {
   std::vector<SpeedEvent> events;  // ordered by time
   Seconds heartbeat = 5;           // a worker that is silent for this long is lost (train)
   int threads = 1;                 // torch threads of one worker
-  std::string isolate = "none";    // none: speeds by pacing | cgroup: by CPU quotas (train)
+  Isolation isolate = Isolation::kNone;
 
   bool has_overhead() const {
     return std::ranges::any_of(overhead, [](Seconds each) { return each > 0; });
   }
   bool paced() const { return unit > 0 || has_overhead(); }
-  bool has_quotas() const { return isolate == "cgroup"; }
+  bool has_quotas() const { return isolate == Isolation::kCgroup; }
 };
 
 }  // namespace motley

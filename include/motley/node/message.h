@@ -12,7 +12,7 @@ namespace motley {
 // method, and each activity of a worker, uses a channel of its own.
 enum class Channel : std::uint32_t {
   kControl = 1,    // between coordinator and workers: join, start, progress, stop
-  kAllReduce = 2,  // sync/all_reduce.h
+  kAllReduce = 2,  // sync/all_reduce/all_reduce.h
   kShares = 3,     // sync/allocator.h
   kPartialReduce = 4,
   kSamples = 5,       // sync/sample_client.h

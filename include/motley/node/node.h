@@ -1,4 +1,4 @@
-// Node: the only interface between a protocol and the world. Read this file first.
+// Node: everything that a protocol may use: messages, time, computing. Read this file first.
 //
 // A protocol (a worker's side of a method, a service on the coordinator, a server) is an ordinary
 // blocking C++ function that is given a Node. It reads like the pseudo-code of its paper:
@@ -18,10 +18,9 @@
 // - Make no Node call in a catch block: the simulator switches stacks in Node calls.
 // - Call a Replica only inside busy().
 //
-// Thread rule: an activity (the protocol function or something it spawned) uses only the Node that
-// it was given, from its own thread.
-// Failure: blocking calls and send() throw Interrupted when the run stops. A protocol normally lets
-// it pass.
+// Thread rule: an activity (the protocol function, or a function it spawned) uses only the Node
+// that it was given, and only on its own thread or fiber. Failure: blocking calls and send() throw
+// Interrupted when the run stops. A protocol normally does not catch it.
 #pragma once
 
 #include <functional>
@@ -73,12 +72,11 @@ class Node {
   // throws because of it. Does not block.
   virtual void forget(Rank peer) = 0;
 
-  // Computes: runs `body` on the caller's behalf and returns when it is done. The simulator then
-  // advances the clock by exactly `cost` seconds. A paced real node (cluster.unit > 0) sleeps until
-  // `cost` seconds have passed since the start; bodies with cost 0 that ran before count towards
-  // them, and a body that takes longer is not cut short. An unpaced node does not sleep. Rethrows
-  // what `body` throws; throws Interrupted if the run stops meanwhile. `body` must not make
-  // blocking Node calls.
+  // Computes: runs `body` and returns when it is done. Then a simulated node advances its clock by
+  // exactly `cost` seconds. A paced real node (cluster.unit > 0) sleeps until `cost` seconds have
+  // passed since `body` began; earlier bodies with cost 0 count towards them, and a body that takes
+  // longer is not cut short. An unpaced real node does not sleep. Rethrows what `body` throws;
+  // throws Interrupted if the run stops meanwhile. `body` must not make blocking Node calls.
   virtual void busy(Seconds cost, const std::function<void()>& body) = 0;
 
   // Blocks for `duration` seconds. Throws Interrupted if the run stops.

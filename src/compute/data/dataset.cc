@@ -8,6 +8,7 @@
 #include "compute/data/idx.h"
 #include "compute/data/libsvm.h"
 #include "compute/data/synthetic.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
@@ -103,19 +104,19 @@ void SampleTable::gather(std::span<const SampleIndex> rows, std::span<float> out
 }
 
 Result<Dataset> read_dataset(const DataSpec& spec, std::uint64_t seed, Parts parts) {
-  if (spec.kind == "idx") {
+  if (spec.kind == DataKind::kIdx) {
     return read_idx(spec.path, spec.classes, parts);
   }
-  if (spec.kind == "cifar10") {
+  if (spec.kind == DataKind::kCifar10) {
     return read_cifar10(spec.path, parts);
   }
-  if (spec.kind == "libsvm") {
+  if (spec.kind == DataKind::kLibsvm) {
     return read_libsvm(spec, seed, parts);
   }
-  if (spec.kind == "synthetic") {
+  if (spec.kind == DataKind::kSynthetic) {
     return make_synthetic(spec, seed, parts);
   }
-  return fail("data.kind = \"{}\": expected idx, cifar10, libsvm or synthetic", spec.kind);
+  return fail("data.kind = \"{}\": expected idx, cifar10, libsvm or synthetic", name_of(spec.kind));
 }
 
 }  // namespace motley

@@ -9,6 +9,7 @@
 
 #include "job/keys.h"
 #include "job/print.h"
+#include "sync/registry.h"
 
 namespace motley::agreement_test {
 namespace {
@@ -51,19 +52,19 @@ TEST(Agreement, Versions) {
 
 TEST(Agreement, TheKeyOfAJobThatDiffers) {
   Job job = default_job();
-  const std::string ours = to_toml(job);
+  const std::string ours = to_toml(job_schema(), job);
   EXPECT_EQ(jobs(ours, ours), std::nullopt);
   job.train.batch = 128;
-  EXPECT_EQ(jobs(to_toml(job), ours),
+  EXPECT_EQ(jobs(to_toml(job_schema(), job), ours),
             "train.batch is 128 for rank 2 (pid 77 on b), 256 for rank 0 (pid 70 on a)");
 }
 
 TEST(Agreement, TheTableOfAJobThatDiffers) {
   Job job = default_job();
   job.cluster.events = {{1, 0, 1}, {2, 0, 1}};
-  const std::string ours = to_toml(job);
+  const std::string ours = to_toml(job_schema(), job);
   job.cluster.events[1].speed = 0.5;
-  EXPECT_EQ(jobs(to_toml(job), ours),
+  EXPECT_EQ(jobs(to_toml(job_schema(), job), ours),
             "cluster.event[1].speed is 0.5 for rank 2 (pid 77 on b), 1 for rank 0 (pid 70 on a)");
 }
 

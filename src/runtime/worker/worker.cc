@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <thread>
 #include <utility>
@@ -272,9 +271,7 @@ void Worker::on_step(Seconds now, const Progress& progress, const WorkerResult& 
   last_ = progress;
   so_far_ = so_far;
   std::lock_guard lock(telling_);
-  if (std::isfinite(progress.loss_sum)) {  // a program may not report a loss
-    progress_.loss.add(progress.loss_sum, progress.loss_samples);
-  }
+  progress_.loss.add(progress.loss_sum, progress.loss_samples);
   progress_.seconds = now;
   progress_.progress = progress;
   progress_.news.figures = figures_of(so_far, 0);
