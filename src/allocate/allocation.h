@@ -21,7 +21,7 @@ struct AllocationOptions {
 };
 
 // What an allocation is told about every worker, and therefore when it is asked.
-enum class Told {
+enum class CostReport {
   kNothing,       // the initial shares are final
   kWindowMedian,  // after every window: the cost of a step, by SpeedEstimate
   kEpochMean,     // after every epoch: the cost of a step, by MeanTime
@@ -29,7 +29,7 @@ enum class Told {
 
 struct Allocation {
   std::string_view name;  // strategy.allocation in a job
-  Told told = Told::kNothing;
+  CostReport told = CostReport::kNothing;
   Decision (*first)(const AllocationOptions& options) = nullptr;
   // Current shares and one cost per worker -> the shares from now on.
   Decision (*next)(const Shares& shares, std::span<const StepCost> costs,

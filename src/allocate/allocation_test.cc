@@ -49,7 +49,8 @@ RC_GTEST_PROP(Allocations, GiveSharesThatAddUpAndAreAtLeastOne, ()) {
 
 TEST(Allocations, OnlyThoseThatAreToldSomethingHaveNextShares) {
   for (const Allocation& allocation : allocations()) {
-    EXPECT_EQ(allocation.told != Told::kNothing, allocation.next != nullptr) << allocation.name;
+    EXPECT_EQ(allocation.told != CostReport::kNothing, allocation.next != nullptr)
+        << allocation.name;
   }
 }
 

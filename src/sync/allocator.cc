@@ -150,10 +150,11 @@ std::optional<StepCost> Allocator::news(std::int64_t used) {
   if (window_ended) {
     cost_ = speed_.end_window();
   }
-  if (allocation_.told == Told::kWindowMedian && window_ended) {
+  if (allocation_.told == CostReport::kWindowMedian && window_ended) {
     return cost_;
   }
-  if (allocation_.told == Told::kEpochMean && used / ledger_.dataset > used_ / ledger_.dataset) {
+  if (allocation_.told == CostReport::kEpochMean &&
+      used / ledger_.dataset > used_ / ledger_.dataset) {
     return mean_.take();
   }
   return std::nullopt;

@@ -60,7 +60,7 @@ class Allocator {
   AllocationResult result();
 
  private:
-  bool is_fixed() const { return allocation_.told == Told::kNothing; }
+  bool is_fixed() const { return allocation_.told == CostReport::kNothing; }
   // The shares of all workers in a full step, for the current step.
   Shares current() const;
   void set_own(const Shares& shares);

@@ -66,7 +66,7 @@ class Rendezvous(unittest.TestCase):
         timeout = ("--motley-join-timeout", "3")
         early = [without_last.start(rank, PROGRAM, *timeout) for rank in range(2)]
         lonely = without_first.start(1, PROGRAM, *timeout)
-        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the door within 3 s")
+        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the rendezvous within 3 s")
         _, err, code = Ranks.end(lonely)[0]
         self.assertEqual((err, code), ("motley: rank 1: timed out after 3 s waiting for rank 0: "
                                        "nothing listens at {}:{}\n".format(*without_first.rendezvous), 1))
