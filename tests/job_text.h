@@ -1,4 +1,4 @@
-// Jobs from text: one that must be good, or the message of one that must not.
+// Jobs from text: a valid one, or the error message of an invalid one.
 #pragma once
 
 #include <gtest/gtest.h>

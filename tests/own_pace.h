@@ -16,7 +16,7 @@
 
 namespace motley {
 
-// No sample twice or never in an epoch, also when the run is stopped half-way.
+// No sample is used twice or skipped in an epoch, also if the run is stopped half-way.
 inline void expect_every_sample_once(const Job& job, std::int64_t dataset, bool stopped) {
   CountingTask task(dataset);
   QuietMonitor monitor;
@@ -30,8 +30,8 @@ inline void expect_every_sample_once(const Job& job, std::int64_t dataset, bool 
   EXPECT_TRUE(outcome.stopped || outcome.samples == all);
 }
 
-// Evaluations come when they are due, at most one iteration of the slowest late; the run ends soon
-// after its target.
+// Evaluations happen when they are due, at most one iteration of the slowest worker late; the run
+// ends soon after its target.
 inline void expect_evaluations_and_an_end_at_the_target(Job job) {
   job.train.batch = 100;
   job.train.steps = 10'000;
@@ -50,7 +50,7 @@ inline void expect_evaluations_and_an_end_at_the_target(Job job) {
   }
 }
 
-// A worker is lost: while it computes, waits or averages, whenever that is.
+// A worker is lost at a random time: while it computes, waits or averages.
 inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
   Random random(seed, 0x1057);
   job.train.steps = 1'000;
@@ -62,7 +62,7 @@ inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
                "its plug was pulled");
   try {
     cluster.run();
-    FAIL() << "it went on";
+    FAIL() << "the run should have failed";
   } catch (const Interrupted& interrupted) {
     EXPECT_EQ(std::string(interrupted.what()), "its plug was pulled");
   }

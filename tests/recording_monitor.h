@@ -19,7 +19,7 @@ class RecordingMonitor final : public RunMonitor {
   std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return false; }
 
-  // The run is over.
+  // Call when the run is over.
   void finish(const RunOutcome& outcome) {
     Summary summary;
     summary.seconds = outcome.seconds;

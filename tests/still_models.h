@@ -1,4 +1,4 @@
-// Workers whose models only averaging changes.
+// Workers whose models change only by averaging.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ class Unwatched final : public Observer {
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
 };
 
-// A model that only averaging changes. Its buffers are the first of its parameters.
-class StillReplica final : public Replica {
+// A model that changes only by averaging. Its buffers are its first parameters.
+class AveragedReplica final : public Replica {
  public:
-  StillReplica(std::size_t size, std::uint64_t seed, Rank rank)
+  AveragedReplica(std::size_t size, std::uint64_t seed, Rank rank)
       : parameters_(size), gradient_(size + kTail) {
     Random random(seed, static_cast<std::uint64_t>(rank));
     for (float& value : parameters_) {
@@ -42,12 +42,12 @@ class StillReplica final : public Replica {
   std::vector<float> gradient_;
 };
 
-using Models = std::vector<std::unique_ptr<StillReplica>>;
+using Models = std::vector<std::unique_ptr<AveragedReplica>>;
 
 inline Models still_models(int workers, std::size_t size, std::uint64_t seed) {
   Models models;
   for (Rank rank = 0; rank < workers; ++rank) {
-    models.push_back(std::make_unique<StillReplica>(size, seed, rank));
+    models.push_back(std::make_unique<AveragedReplica>(size, seed, rank));
   }
   return models;
 }
@@ -63,7 +63,7 @@ inline void start_workers(SimCluster& cluster, const Job& job, std::int64_t samp
   }
 }
 
-// And the coordinator's side of the job's method, and its servers if it has any.
+// Starts the workers, the service of the job's method, and its servers if it has any.
 inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
   start_workers(cluster, job, samples, models);
   for (int server = 0; server < servers_of(job); ++server) {

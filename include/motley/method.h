@@ -1,12 +1,12 @@
-// To write a method of your own: the same interfaces that motley's own methods are written against.
-// Read motley/node/node.h first; examples/04_write_a_strategy.cc is a whole method.
+// Includes what a method of your own needs; motley's methods are written against the same
+// interfaces. Read motley/node/node.h first; examples/04_write_a_strategy.cc is a complete method.
 //
 //   const motley::Method kMine = {.schema = {.name = "mine", .summary = "what it does"},
 //                                 .advance = motley::Advance::kTogether,
 //                                 .make = make_mine};
 //   motley::register_method(kMine);
 //
-// From then on jobs and Options can say strategy.sync = "mine", in real runs and simulated ones.
+// After this call, jobs and Options can set strategy.sync = "mine", in real and in simulated runs.
 #pragma once
 
 #include "motley/node/node.h"

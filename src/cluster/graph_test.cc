@@ -64,7 +64,7 @@ TEST(Graph, PathsFollowTheDirectionOfEdges) {
   EXPECT_EQ(Graph(3, std::array{Edge{0, 1}, Edge{1, 0}}).first_without_path(), (Edge{0, 2}));
 }
 
-// Against Floyd and Warshall.
+// Compared with Floyd-Warshall.
 RC_GTEST_PROP(Graph, DistancesAreShortestPaths, ()) {
   const int workers = *rc::gen::inRange(1, 12);
   Random random(*rc::gen::arbitrary<std::uint32_t>());
@@ -100,7 +100,7 @@ RC_GTEST_PROP(Graph, DistancesAreShortestPaths, ()) {
   RC_ASSERT(graph.first_without_path().has_value() == !connected);
 }
 
-// Eigenvalues of rings are known in closed form, those of a directed one are complex.
+// The eigenvalues of rings have a closed form; those of a directed ring are complex.
 TEST(Graph, SpectralGapIsOneMinusTheSecondEigenvalue) {
   for (const int workers : {3, 4, 8, 16, 50, 300}) {
     const double angle = 2 * std::numbers::pi / workers;
@@ -117,7 +117,7 @@ TEST(Graph, SpectralGapIsOneMinusTheSecondEigenvalue) {
   EXPECT_GT(Graph::of(GraphKind::kDoubleRing, 16).spectral_gap(), ring_based);
 }
 
-// A gap of g means that differences shrink by 1 - g a step, also where rows and columns differ.
+// With a gap of g, differences shrink by 1 - g per step, also if rows and columns differ.
 TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
   const Graph graph(4, std::array{Edge{0, 1}, Edge{1, 2}, Edge{2, 0}, Edge{2, 3}, Edge{3, 0}});
   std::vector<double> models{1, -2, 4, 0.5};
@@ -144,7 +144,7 @@ TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
   EXPECT_NEAR(1 - graph.spectral_gap().value(), rate, 0.03);
 }
 
-// Shifting everybody round its lane leaves the graph as it is.
+// Rotating all lanes does not change the graph.
 TEST(Graph, LooksTheSameFromEveryPlaceOfALane) {
   for (const GraphKind name :
        {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing, GraphKind::kComplete}) {

@@ -6,8 +6,8 @@
 namespace motley {
 namespace {
 
-// Synthetic samples have no shape of their own: for a model that wants images, as many features as
-// an image of MNIST or CIFAR-10 has are one.
+// Synthetic samples have no shape of their own: if a model needs images, as many features as an
+// image of MNIST or CIFAR-10 has become one.
 void give_image_shape(Dataset& data) {
   if (data.shape.size() == 1 && data.shape[0] == 784) {
     data.shape = {1, 28, 28};

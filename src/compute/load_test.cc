@@ -1,4 +1,4 @@
-// Jobs through load_task(), as the command line uses it: without torch headers.
+// Tests load_task() as the command line uses it: without torch headers.
 #include "compute/load.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<SampleIndex> range(std::size_t count) {
   return samples;
 }
 
-// One pass over the training set in an order that `seed` decides.
+// One pass over the training set, in an order that `seed` determines.
 void train_epoch(Replica& replica, std::int64_t samples, std::size_t batch, std::uint64_t seed) {
   auto order = range(static_cast<std::size_t>(samples));
   Random(seed).shuffle(std::span(order));
@@ -92,7 +92,7 @@ TEST(Load, EveryModelLearns) {
   }
 }
 
-TEST(Load, ReplicasStartAlikeWhateverCameBefore) {
+TEST(Load, ReplicasStartEqualWhateverHappenedBefore) {
   const Job job = synthetic_job("resnet20");
   const auto task = load(job);
   const auto first = task->make_replica();
@@ -116,7 +116,7 @@ TEST(Load, BatchNormStatisticsAreBuffersAndEvaluationUsesThem) {
   EXPECT_EQ(fresh.parameters, moved.parameters);
   EXPECT_NE(task->evaluate(fresh)->loss, task->evaluate(moved)->loss);
   const double loss = task->evaluate(moved)->loss;
-  EXPECT_EQ(task->evaluate(moved)->loss, loss) << "evaluation itself moves nothing";
+  EXPECT_EQ(task->evaluate(moved)->loss, loss) << "evaluation does not change them";
 }
 
 TEST(Load, TheTailOfTheGradientIsTheMethodsOwn) {

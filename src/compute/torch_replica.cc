@@ -60,7 +60,7 @@ double TorchReplica::compute(std::span<const SampleIndex> samples) {
   return loss;
 }
 
-// Backward adds to the gradients that are there.
+// backward() adds to the existing gradients.
 double TorchReplica::accumulate(std::span<const SampleIndex> micro_batch) {
   batch_.gather(data_->training, micro_batch);
   return with_short_errors("the model failed in training", [&] {

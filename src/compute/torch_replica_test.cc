@@ -1,4 +1,4 @@
-// What load_test.cc cannot see: the flat blocks against torch's own tensors and optimizers.
+// Compares the flat blocks with torch's own tensors and optimizers.
 #include "compute/torch_replica.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<SampleIndex> step_samples(std::size_t step) {
   return samples;
 }
 
-// The same training with one tensor per parameter and nothing of ours but the data.
+// The same training with one tensor per parameter, using only the data from motley.
 std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::size_t steps) {
   const auto network = small_mlp();
   const auto parameters = network->parameters();

@@ -10,14 +10,14 @@
 namespace motley {
 namespace {
 
-// Writes what the loop knows of a step as spans that follow each other without a gap. Between two
-// computations a worker waits for others first and moves bytes then: whoever is late, nothing can
-// be averaged before it has come.
+// Writes what the loop knows about a step as spans without gaps. Between two computations a worker
+// first waits for others and then moves bytes: nothing can be averaged before the last one has
+// arrived.
 class SpanWriter {
  public:
   explicit SpanWriter(Journal& journal) : journal_(journal) {}
 
-  // Everything since the last call was exchange; of the run so far, `waited` was waiting.
+  // Everything since the last call was exchange; `waited` is the total waiting of the run so far.
   void exchanged(Seconds until, Seconds waited) {
     const Seconds more = std::clamp(waited - waited_, 0.0, std::max(0.0, until - written_));
     waited_ += more;
@@ -39,8 +39,8 @@ class SpanWriter {
   }
 
   Journal& journal_;
-  Seconds written_ = 0;  // everything before this moment is
-  Seconds waited_ = 0;   // of it
+  Seconds written_ = 0;  // everything before this time is written
+  Seconds waited_ = 0;   // the waiting before written_
   std::int64_t step_ = 0;
 };
 
@@ -84,7 +84,7 @@ class Training::Impl {
 
     Progress progress = strategy_->finish({loss_sum, work_->count});
     if (method_.advance == Advance::kTogether && node_.rank() != 0) {
-      progress.loss_sum = 0;  // each knows of all: it is told once
+      progress.loss_sum = 0;  // the others know it too, and it is reported once
       progress.loss_samples = 0;
     }
     allocator_.after_step(work_->count, computed, progress.samples);
@@ -127,7 +127,7 @@ class Training::Impl {
   CostModel cost_;
   const std::unique_ptr<Strategy> strategy_;
 
-  std::optional<Work> work_;  // of the step under way
+  std::optional<Work> work_;  // of the current step
   Seconds compute_began_ = 0;
   WorkerResult result_;
 };

@@ -50,7 +50,7 @@ std::size_t rows_of(const SampleTable::Features& features, std::size_t width) {
 
 Standardisation standardise(std::span<const std::uint8_t> images, std::size_t width,
                             std::size_t channels) {
-  // Whole numbers as long as possible, so that every machine gets the same floats.
+  // Integer arithmetic as long as possible, so that every machine gets the same floats.
   std::vector<std::uint64_t> sums(width);
   std::vector<std::uint64_t> squares(width);
   for (std::size_t image = 0; image < images.size(); image += width) {
@@ -89,8 +89,8 @@ SampleTable::SampleTable(std::size_t width, Features features, std::vector<std::
 void SampleTable::gather(std::span<const SampleIndex> rows, std::span<float> out,
                          std::span<std::int64_t> labels) const {
   MOTLEY_CHECK(out.size() == rows.size() * width_ && labels.size() == rows.size(),
-               "room for {} floats and {} labels does not fit {} samples", out.size(),
-               labels.size(), rows.size());
+               "{} floats and {} labels do not fit {} samples", out.size(), labels.size(),
+               rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     MOTLEY_CHECK(rows[i] < size(), "sample {} of {}", rows[i], size());
     labels[i] = labels_[rows[i]];

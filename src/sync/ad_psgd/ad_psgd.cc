@@ -35,7 +35,7 @@ void average_with(Block model, const Payload& other) {
   weighted_mean(model, 1, std::span(&its, 1));
 }
 
-// What both roles do: compute at their own pace, and leave together.
+// Common to both roles: compute at their own pace, and leave together.
 class Gossip : public Strategy {
  public:
   explicit Gossip(const StrategyContext& context)
@@ -72,7 +72,7 @@ class Gossip : public Strategy {
   virtual void begin_exchange() = 0;
   virtual void end_exchange() = 0;
   virtual void apply(bool computed) = 0;
-  // From its partners, when it has done its part.
+  // Called when this worker is done: says goodbye to its partners.
   virtual void part() = 0;
 
   void step() {
@@ -81,7 +81,7 @@ class Gossip : public Strategy {
 
   StrategyContext context_;
   const std::vector<Rank> partners_;
-  std::int64_t exchanges_ = 0;  // that this worker asked for
+  std::int64_t exchanges_ = 0;  // requested by this worker
   Seconds waited_ = 0;
 
  private:
@@ -124,7 +124,7 @@ class Active final : public Gossip {
     }
   }
 
-  // Once to each activity of a partner: the one that answers, and the one that trains.
+  // Tells each activity of a partner: the one that answers, and the one that trains.
   void part() override {
     for (const Rank partner : partners_) {
       context_.node.send(partner, Channel::kAdPsgd, kEnd);
@@ -136,7 +136,7 @@ class Active final : public Gossip {
   Rank partner_ = kAnyRank;
 };
 
-// Its model is its own thread's while that computes, so what others average with is a copy.
+// While its own thread computes with its model, others average with a copy.
 class Passive final : public Gossip {
  public:
   explicit Passive(const StrategyContext& context)
@@ -157,7 +157,7 @@ class Passive final : public Gossip {
     const Block block;
   };
 
-  // Until all active partners have said that they need no more answers.
+  // Runs until all active partners have said that they need no more answers.
   static void answer(Node& node, Shared& shared, std::size_t partners) {
     while (partners > 0) {
       const Message message = node.receive({Channel::kAdPsgd});
@@ -190,7 +190,7 @@ class Passive final : public Gossip {
     });
   }
 
-  // Others may still average with this worker; its model is complete when they are done.
+  // Others may still average with this worker; its model is final when they are done.
   void part() override {
     const Seconds began = context_.node.now();
     for (std::size_t left = partners_.size(); left > 0; --left) {
@@ -216,15 +216,15 @@ std::unique_ptr<Strategy> make_ad_psgd(const StrategyContext& context) {
 }
 
 ServiceResult serve_ad_psgd(const ServiceContext& context) {
-  SampleServer depot(context, GapMeter(context.node.size()));
-  depot.run();
+  SampleServer server(context, GapMeter(context.node.size()));
+  server.run();
   std::int64_t exchanges = 0;
-  for (const auto& counts : depot.counts()) {
+  for (const auto& counts : server.counts()) {
     exchanges += counts.empty() ? 0 : counts.front();
   }
   ServiceResult result;
-  result.max_iteration_gap = depot.gaps().largest();
-  result.figures = {{"exchanges", exchanges}, {"mean_iterations", depot.mean_iterations()}};
+  result.max_iteration_gap = server.gaps().largest();
+  result.figures = {{"exchanges", exchanges}, {"mean_iterations", server.mean_iterations()}};
   return result;
 }
 

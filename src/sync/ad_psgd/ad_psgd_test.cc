@@ -40,7 +40,8 @@ Job any_job(std::uint64_t seed) {
   return job;
 }
 
-// Whoever met whom, and whatever came in between: what one model gains the other loses.
+// Whoever averages with whom, and whatever happens in between: what one model gains the other
+// loses.
 TEST(AdPsgd, ConservesTheSumOfAllModels) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Job job = any_job(seed);
@@ -78,7 +79,7 @@ TEST(AdPsgd, LearnsTheRightAnswerAndWaitsForNobody) {
   QuietMonitor monitor;
   const RunOutcome outcome = simulate(job, task, monitor);
   EXPECT_GT(monitor.metrics.back().accuracy, 0.99);
-  // Half of the workers ask, once in every iteration of theirs.
+  // Half of the workers make requests, one per iteration.
   EXPECT_EQ(figure(outcome, "exchanges"),
             static_cast<double>(outcome.workers[0].steps + outcome.workers[2].steps));
   EXPECT_GT(outcome.service.max_iteration_gap, 100);
@@ -86,8 +87,8 @@ TEST(AdPsgd, LearnsTheRightAnswerAndWaitsForNobody) {
   EXPECT_GT(static_cast<double>(outcome.samples) / outcome.seconds, 0.95 * ideal);
 }
 
-// The gradient of a model is applied to what averaging made of it meanwhile: by hand, for two
-// workers that take equally long.
+// A gradient is applied to the model that averaging has changed meanwhile: computed by hand, for
+// two equally fast workers.
 TEST(AdPsgd, AppliesGradientsOfTheModelBeforeTheExchange) {
   const Job job = simulated_job("ad_psgd", alike(2), 20, 10);
   ToyTask task(200, 10, 3, 0.05);

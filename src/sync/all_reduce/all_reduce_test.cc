@@ -23,7 +23,8 @@ Job toy_job(int workers, std::int64_t batch, std::int64_t steps) {
   return job;
 }
 
-// Any number of workers, batch and data set, divisible or not: the parameters of one worker.
+// Any number of workers, batch and data set, divisible or not: the parameters are those of one
+// worker.
 RC_GTEST_PROP(AllReduce, ManyWorkersEqualOne, ()) {
   const int workers = *rc::gen::inRange(2, 9);
   const auto samples = *rc::gen::inRange<std::int64_t>(20, 300);
@@ -46,7 +47,7 @@ TEST(AllReduce, LearnsTheRightAnswer) {
   EXPECT_GT(monitor.metrics.back().accuracy, 0.99);
 }
 
-TEST(AllReduce, TakesTheTimeOfTheClosedForm) {
+TEST(AllReduce, TakesAsLongAsTheFormulaSays) {
   for (int n : {2, 4, 8}) {
     Job job = toy_job(n, 512, 20);
     job.model.kind = ModelKind::kPhantom;
@@ -94,7 +95,7 @@ TEST(AllReduce, EvaluatesAtEveryMultipleAndAtTheEnd) {
   Job job = toy_job(2, 64, 25);
   job.train.eval_every = 10;
   // An epoch is a step of 64 and one of 36: the first step that passes a multiple of 640 samples is
-  // the one that is evaluated.
+  // evaluated.
   ToyTask task(100, 10, 3, 0.1);
   QuietMonitor monitor;
   simulate(job, task, monitor);

@@ -100,7 +100,7 @@ Job any_job(std::uint64_t seed) {
 }
 
 // A run whose iterations are watched. `on_begin` of the watch may be set.
-ServiceResult run_watched(const Job& job, Watch& watch) {
+ServiceResult run_watched(const Job& job, IterationWatch& watch) {
   constexpr std::int64_t kSamples = 500;
   SimCluster cluster(job.cluster);
   ServiceResult result;
@@ -154,7 +154,7 @@ Depths depth_bounds(const HopRules& rules, const Graph& graph) {
 }
 
 // The largest gaps by distance when all that happens at one moment has happened.
-std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& graph) {
+std::vector<std::int64_t> gaps_between_moments(const IterationWatch& watch, const Graph& graph) {
   std::vector<std::vector<int>> paths;
   for (Rank rank = 0; rank < graph.size(); ++rank) {
     paths.push_back(graph.distances_from(rank));
@@ -185,7 +185,7 @@ std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& 
 void check_bounds(const Job& job) {
   const Graph graph = job.strategy.of<HopOptions>().graph_among(job.cluster.workers);
   const HopRules rules = rules_of(job.strategy.of<HopOptions>());
-  Watch watch(graph.size());
+  IterationWatch watch(graph.size());
   watch.on_begin = [&](Rank rank, std::int64_t k) {
     const std::int64_t last = watch.iteration[static_cast<std::size_t>(rank)];
     if (k > last + 1) {  // it skips: never past an out-neighbour, never farther than it may
@@ -244,7 +244,7 @@ TEST(Hop, ReachesItsBoundsOnADirectedRing) {
       job.strategy.of<HopOptions>().staleness = 2;
       job.strategy.of<HopOptions>().max_gap = max_gap;
       const HopRules rules = rules_of(job.strategy.of<HopOptions>());
-      Watch watch(kWorkers);
+      IterationWatch watch(kWorkers);
       const ServiceResult result = run_watched(job, watch);
       const auto forth = graph.distances_from(2);
       std::int64_t largest = 0;
@@ -284,7 +284,7 @@ TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
   job.strategy.of<HopOptions>().mode = HopMode::kBackup;
   job.strategy.of<HopOptions>().max_gap = kMaxGap;
   const Graph graph(2 * kPairs, edges);
-  Watch watch(2 * kPairs);
+  IterationWatch watch(2 * kPairs);
   run_watched(job, watch);
   for (Rank i = 2; i < 2 * kPairs; i += 2) {
     EXPECT_EQ(watch.gap[static_cast<std::size_t>(i)][0], kMaxGap * graph.distances_from(i)[0]) << i;
@@ -416,7 +416,8 @@ TEST(Hop, LearnsTheRightAnswerInEveryMode) {
       const RunOutcome outcome = simulate(job, task, monitor);
       ASSERT_FALSE(monitor.metrics.empty());
       EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << static_cast<int>(mode) << " " << max_jump;
-      EXPECT_EQ(figure(outcome, "iterations_skipped") > 0, hop.max_jump > 0) << static_cast<int>(mode);
+      EXPECT_EQ(figure(outcome, "iterations_skipped") > 0, hop.max_jump > 0)
+          << static_cast<int>(mode);
     }
   }
 }

@@ -54,7 +54,7 @@ class LocalSgd final : public Strategy {
  private:
   bool phantom() { return context_.replica.gradient().phantom(); }
 
-  // A gradient has been applied by then, so its room is free.
+  // The gradient has been applied by then, so its memory is free.
   void average(Progress& progress) {
     const std::int64_t all = steps_.used() - averaged_;
     const Block change = context_.replica.gradient();
@@ -71,7 +71,7 @@ class LocalSgd final : public Strategy {
     stopped_ = change.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
     if (!change.phantom()) {
       context_.node.busy(0, [&] { outer_step(); });
-      // All losses since the last average, but those that this worker has told already.
+      // All losses since the last average, except those that this worker has already reported.
       progress.loss_sum = static_cast<double>(tail[CommonSteps::kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);
     }
@@ -84,7 +84,7 @@ class LocalSgd final : public Strategy {
     told_ = {};
   }
 
-  // Of this worker, weighted, where its gradient was.
+  // This worker's weighted change, stored in place of its gradient.
   void take_change(double all) {
     const auto weight = static_cast<float>(static_cast<double>(own_.samples) / all);
     const auto model = context_.replica.parameters().floats();
@@ -94,7 +94,7 @@ class LocalSgd final : public Strategy {
     }
   }
 
-  // From the last average, by the mean change of all workers.
+  // Moves from the last average by the mean change of all workers.
   void outer_step() {
     const auto lr = static_cast<float>(options_.outer_lr);
     const auto momentum = static_cast<float>(options_.outer_momentum);
@@ -110,8 +110,8 @@ class LocalSgd final : public Strategy {
     }
   }
 
-  // They are no changes, so they travel as they are. The sum is divided, not each part of it: a
-  // third is no float (sync/weighted_mean.h).
+  // Buffers are not changes, so they are sent unencoded. The sum is divided, not each part of it: a
+  // third is not a float (sync/weighted_mean.h).
   void average_buffers(float all) {
     const Block buffers = context_.replica.buffers();
     buffers_.sum(buffers, static_cast<float>(own_.samples));
@@ -131,8 +131,8 @@ class LocalSgd final : public Strategy {
   // Since the last average:
   std::int64_t steps_since_ = 0;
   Computed own_;               // by this worker
-  Computed told_;              // of that, what its progress has told
-  std::int64_t averaged_ = 0;  // samples that had been used by then
+  Computed told_;              // the part that its progress has reported
+  std::int64_t averaged_ = 0;  // samples used at the last average
   bool stopped_ = false;
 };
 

@@ -19,7 +19,7 @@ Job local_job(std::vector<double> speeds, std::int64_t batch, std::int64_t steps
   return job;
 }
 
-// Adds up what a worker tells of losses.
+// Adds up the losses that a worker reports.
 class LossObserver final : public Observer {
  public:
   void on_step(Seconds, const Progress& progress, const WorkerResult&) override {
@@ -32,7 +32,7 @@ class LossObserver final : public Observer {
   std::int64_t loss_samples = 0;
 };
 
-// Trains with these replicas, one per worker, and returns what each told.
+// Trains with these replicas, one per worker, and returns what each reported.
 template <class R>
 std::vector<LossObserver> train_all(const Job& job, std::int64_t samples,
                                     std::vector<std::unique_ptr<R>>& replicas) {
@@ -48,8 +48,8 @@ std::vector<LossObserver> train_all(const Job& job, std::int64_t samples,
   return observers;
 }
 
-// One parameter, which begins at 10. Every sample's gradient is `slope` and its loss `loss`; the
-// rate is a half. So a step on any number of samples moves it by -slope / 2.
+// One parameter, which begins at 10. Every sample has the gradient `slope` and the loss `loss`; the
+// learning rate is a half. So a step on any number of samples moves the parameter by -slope / 2.
 class Slope final : public Replica {
  public:
   Slope(float slope, double loss, float buffer) : slope_(slope), loss_(loss), buffer_(buffer) {}
@@ -79,7 +79,7 @@ class Slope final : public Replica {
 
 using Slopes = std::vector<std::unique_ptr<Slope>>;
 
-// Rank r's samples have loss r + 1, its buffer begins as 8 r.
+// Rank r's samples have loss r + 1; its buffer begins at 8 r.
 Slopes slopes(const std::vector<float>& values) {
   Slopes replicas;
   for (const float value : values) {
@@ -89,8 +89,8 @@ Slopes slopes(const std::vector<float>& values) {
   return replicas;
 }
 
-// A step of one is a step of all, also with momentum while shares keep their proportion: averages
-// and steps are linear.
+// With H = 1 a step of each is a step of all, also with momentum while shares keep their
+// proportion, because averages and steps are linear.
 RC_GTEST_PROP(LocalSgd, OneStepBetweenAveragesIsAllReduce, ()) {
   const int workers = *rc::gen::inRange(1, 6);
   const bool has_momentum = *rc::gen::arbitrary<bool>();
@@ -123,7 +123,7 @@ TEST(LocalSgd, LearnsTheRightAnswerInEveryCodec) {
   }
 }
 
-// Also when the run ends between two averages, and with steps that are short.
+// Also if the run ends between two averages, and with short steps.
 TEST(LocalSgd, AllWorkersEndWithTheSameModel) {
   for (const Choice& codec : kCodecs) {
     for (int workers = 1; workers <= 4; ++workers) {
@@ -168,7 +168,7 @@ TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
   EXPECT_EQ(replicas[1]->value(), replicas[0]->value());
 }
 
-// Four workers, then two samples for two of them: who has none stays where it is.
+// Four workers, then two samples for two of them: the others stay where they are.
 TEST(LocalSgd, WithoutSamplesThereIsNoStep) {
   Job job = local_job(alike(4), 4, 2, 2);
   job.train.epochs = 1;
@@ -197,9 +197,8 @@ TEST(LocalSgd, TheOuterStepIsNesterovs) {
   EXPECT_EQ(replicas[0]->value(), 10.0F - 0.5F - 0.5F);
 }
 
-// Between averages the first worker tells of its own losses; with the average, of all that it has
-// not told.
-TEST(LocalSgd, EveryLossIsToldOnce) {
+// Between averages rank 0 reports its own losses; with the average, all that it has not reported.
+TEST(LocalSgd, EveryLossIsReportedOnce) {
   for (const std::int64_t h : {1, 3, 4}) {
     Slopes replicas = slopes({1, 1, 1});
     const auto told = train_all(local_job(alike(3), 6, 10, h), 1'000, replicas);
@@ -229,7 +228,8 @@ TEST(LocalSgd, AllLeaveTogetherWhenAsked) {
   }
 }
 
-// Averages are at every 40 samples; those that pass a multiple of 50 are evaluated, and the last.
+// Averages happen every 40 samples; those that pass a multiple of 50 are evaluated, and the last
+// one.
 TEST(LocalSgd, EvaluatesAveragesOnly) {
   Job job = local_job(alike(2), 10, 21, 4);
   job.train.eval_every = 5;
@@ -243,8 +243,8 @@ TEST(LocalSgd, EvaluatesAveragesOnly) {
   EXPECT_EQ(samples, (std::vector<std::int64_t>{80, 120, 160, 200, 210}));
 }
 
-// Nothing travels between averages.
-TEST(LocalSgd, ExchangesOnceInEverySoManySteps) {
+// Nothing is sent between averages.
+TEST(LocalSgd, ExchangesOncePerAverage) {
   const auto bytes_with = [](const std::string& sync, CodecKind codec) {
     Job job = local_job(alike(4), 64, 32, 8);
     job.strategy.sync = sync;
