@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/variant_runs.h"
+#include "compute/torch_loader.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
 #include "runtime/coordinator/cpu_quota.h"
@@ -145,6 +146,11 @@ int compare_command(const CompareFlags& flags) {
       taken != variants->jobs.end()) {
     return refuse(fmt::format("{}: no variant may be named {}: a result is", flags.run.job.path,
                               taken->name));
+  }
+  for (const Job& job : variants->jobs) {
+    if (const Status status = expect_torch(job); !status) {
+      return refuse(status.error().message);
+    }
   }
   const auto dir = RunDir::create(flags.run.out, variants->name);
   if (!dir) {
