@@ -39,7 +39,7 @@ static_assert(std::all_of(kSizes.begin(), kSizes.end(), [](const Size& size) {
   return size.rounds <= kMaxRounds && size.iterations <= kMaxIterations;
 }));
 
-struct Options {
+struct BenchOptions {
   std::vector<int> workers;
   bool quick = false;
   std::string json_file;
@@ -52,10 +52,10 @@ struct Shared {
 };
 
 // One process of a measurement.
-class Worker {
+class BenchWorker {
  public:
-  Worker(int rank, int size, const TemporaryDirectory& rendezvous, SharedMemory<Shared>& shared,
-         bool quick)
+  BenchWorker(int rank, int size, const TemporaryDirectory& rendezvous,
+              SharedMemory<Shared>& shared, bool quick)
       : rank_(rank), size_(size), shared_(shared), quick_(quick) {
     contenders_.push_back(make_motley_contender(rank, size, rendezvous.subdirectory("motley")));
     contenders_.push_back(make_gloo_contender(rank, size, rendezvous.subdirectory("gloo")));
@@ -143,7 +143,7 @@ std::vector<Row> measure(int workers, bool quick) {
   SharedMemory<Shared> shared(workers);
   TemporaryDirectory rendezvous;
   const bool well = run_processes(workers, kLimitSeconds, [&](int rank) {
-    Worker(rank, workers, rendezvous, shared, quick).run();
+    BenchWorker(rank, workers, rendezvous, shared, quick).run();
   });
   if (!well) {
     throw std::runtime_error(fmt::format("all-reduce with {} processes failed", workers));
@@ -183,8 +183,8 @@ Rows rows_of(const std::vector<Row>& measured) {
 }
 
 // nullopt: the usage is to be printed.
-std::optional<Options> parse(int argc, char** argv) {
-  Options options;
+std::optional<BenchOptions> parse(int argc, char** argv) {
+  BenchOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : nullptr;

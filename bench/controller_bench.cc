@@ -81,7 +81,7 @@ constexpr std::size_t kFloats = 4'000;  // one small message
 constexpr unsigned kLimitSeconds = 300;
 constexpr const char* kMethods[] = {"all_reduce", "partial_reduce"};
 
-class Nobody final : public Observer {
+class IgnoringObserver final : public Observer {
  public:
   void on_step(Seconds, const Progress&, const WorkerResult&) override {}
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
@@ -121,7 +121,7 @@ void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks
                int rounds) {
   BenchNode own(rank, kWorkers, BenchNode::Coordinator::kPresent, meeting.subdirectory("motley"));
   Numbers replica(kFloats);
-  Nobody nobody;
+  IgnoringObserver nobody;
   for (int round = 0; round < rounds; ++round) {
     for (int turn = 0; turn < 2; ++turn) {
       const int method = (round + turn) % 2;
@@ -139,12 +139,12 @@ void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks
   shared.wait_for_all();  // nobody hangs up while another still listens
 }
 
-struct Step {
+struct StepTimes {
   double all_reduce_us;
   double partial_reduce_us;
 };
 
-Step measure_step(int rounds) {
+StepTimes measure_step(int rounds) {
   SharedMemory<Blocks> shared(kWorkers + 1);
   const TemporaryDirectory meeting;
   const bool well = run_processes(kWorkers + 1, kLimitSeconds, [&](int process) {
@@ -164,7 +164,7 @@ Step measure_step(int rounds) {
 }
 
 Rows measure(bool quick) {
-  const Step step = measure_step(quick ? 15 : kMaxRounds);
+  const StepTimes step = measure_step(quick ? 15 : kMaxRounds);
   const double added = step.partial_reduce_us - step.all_reduce_us;
   fmt::print(
       "step of {} workers: all_reduce {:.1f} us, partial_reduce {:.1f} us: added {:.1f} us\n",

@@ -23,7 +23,7 @@ constexpr std::int64_t kSteps = 1;  // about 4 million events
 constexpr int kRuns = 5;
 constexpr int kQuickRuns = 3;
 
-struct Run {
+struct SimulatedRun {
   std::uint64_t events;
   double seconds;
 
@@ -43,7 +43,7 @@ Job phantom_job() {
   return job;
 }
 
-class Nobody final : public Observer {
+class QuietObserver final : public Observer {
  public:
   void on_step(Seconds, const Progress&, const WorkerResult&) override {}
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
@@ -51,11 +51,11 @@ class Nobody final : public Observer {
 
 void train_on(Node& node, const Job& job) {
   PhantomReplica replica(kParameters);
-  Nobody nobody;
+  QuietObserver nobody;
   train(node, {job, job.train.batch * kSteps, replica, nobody, [] { return false; }});
 }
 
-Run run_once() {
+SimulatedRun run_once() {
   const Job job = phantom_job();
   SimCluster cluster(job.cluster);
   for (Rank rank = 0; rank < kWorkers; ++rank) {
@@ -68,14 +68,14 @@ Run run_once() {
 }
 
 Rows measure(bool quick) {
-  std::vector<Run> runs;
+  std::vector<SimulatedRun> runs;
   for (int i = 0; i < (quick ? kQuickRuns : kRuns); ++i) {
     runs.push_back(run_once());
   }
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+  std::sort(runs.begin(), runs.end(), [](const SimulatedRun& a, const SimulatedRun& b) {
     return a.events_per_second() < b.events_per_second();
   });
-  const Run& middle = runs[runs.size() / 2];
+  const SimulatedRun& middle = runs[runs.size() / 2];
   fmt::print(
       "simulator, {} phantom workers: {:.2f} million events/s ({} events; {:.2f} .. {:.2f})\n",
       kWorkers, 1e-6 * middle.events_per_second(), middle.events,

@@ -117,9 +117,9 @@ TEST(Compare, JsonIsAllThatIsPrinted) {
 
 // The first ones end at once, one would take hours. Workers with a common step must agree to stop,
 // the others are dealt no more samples.
-class Interrupted : public testing::TestWithParam<const char*> {};
+class InterruptedComparison : public testing::TestWithParam<const char*> {};
 
-TEST_P(Interrupted, CompareKeepsWhatIsFinished) {
+TEST_P(InterruptedComparison, CompareKeepsWhatIsFinished) {
   const ScratchDir scratch;
   scratch.write("job.toml", fmt::format(R"({}
 [[variant]]
@@ -145,7 +145,7 @@ name = "never_begun"
   EXPECT_TRUE(std::ranges::none_of(children, is_running));
 }
 
-INSTANTIATE_TEST_SUITE_P(Compare, Interrupted,
+INSTANTIATE_TEST_SUITE_P(Compare, InterruptedComparison,
                          testing::Values("all_reduce", "local_sgd", "ps_bsp", "partial_reduce"));
 
 // A run that does not listen cannot be outwaited by signals that melt into one.

@@ -51,10 +51,10 @@ struct Trained {
   }
 };
 
-class Training {
+class ComparedTraining {
  public:
   // Model and data of a job.
-  explicit Training(std::string what) : what_(std::move(what)) {}
+  explicit ComparedTraining(std::string what) : what_(std::move(what)) {}
 
   // The same job with each of these settings.
   std::vector<Trained> under(const std::string& machines, const std::vector<Settings>& variants) {
@@ -107,7 +107,7 @@ double late_loss(const Trained& trained) {
   return trained.metrics.at(trained.metrics.size() * 3 / 4)["train_loss"];
 }
 
-void expect_the_same_loss_sooner(Training training) {
+void expect_the_same_loss_sooner(ComparedTraining training) {
   // all_reduce ends with the same model whoever is slow.
   const auto random = training.under(kRandom, {kAllReduce, kStandard, kBackup, kAdPsgd});
   const auto slow = training.under(kOneSlow, {kStandard, kSkipping});
@@ -148,7 +148,7 @@ std::string libsvm_text() {
 
 TEST(Hop, ReachesTheSameLossSoonerWithSvm) {
   ScratchDir scratch;
-  expect_the_same_loss_sooner(Training(fmt::format(R"(
+  expect_the_same_loss_sooner(ComparedTraining(fmt::format(R"(
 [model]
 kind = "svm"
 [data]
@@ -156,11 +156,11 @@ kind = "libsvm"
 path = "{}"
 holdout = 0.3
 )",
-                                                   scratch.write("words", libsvm_text()))));
+                                                           scratch.write("words", libsvm_text()))));
 }
 
 TEST(Hop, ReachesTheSameLossSoonerWithMlp) {
-  expect_the_same_loss_sooner(Training(R"(
+  expect_the_same_loss_sooner(ComparedTraining(R"(
 [model]
 kind = "mlp"
 [data]

@@ -19,9 +19,9 @@ class Unwatched final : public Observer {
 };
 
 // A model that only averaging changes. Its buffers are the first of its parameters.
-class StillReplica final : public Replica {
+class AveragedReplica final : public Replica {
  public:
-  StillReplica(std::size_t size, std::uint64_t seed, Rank rank)
+  AveragedReplica(std::size_t size, std::uint64_t seed, Rank rank)
       : parameters_(size), gradient_(size + kTail) {
     Random random(seed, static_cast<std::uint64_t>(rank));
     for (float& value : parameters_) {
@@ -41,12 +41,12 @@ class StillReplica final : public Replica {
   std::vector<float> gradient_;
 };
 
-using Models = std::vector<std::unique_ptr<StillReplica>>;
+using Models = std::vector<std::unique_ptr<AveragedReplica>>;
 
 inline Models still_models(int workers, std::size_t size, std::uint64_t seed) {
   Models models;
   for (Rank rank = 0; rank < workers; ++rank) {
-    models.push_back(std::make_unique<StillReplica>(size, seed, rank));
+    models.push_back(std::make_unique<AveragedReplica>(size, seed, rank));
   }
   return models;
 }

@@ -1,5 +1,5 @@
-// A Node that tells a Watch when its worker begins an iteration. The simulator has one thread, so
-// the Watch sees everything in the order in which it happens.
+// A Node that tells an IterationWatch when its worker begins an iteration. The simulator has one
+// thread, so the IterationWatch sees everything in the order in which it happens.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace motley {
 
 // Where all workers are, and the largest gaps that were between two of them before anybody left.
-class Watch {
+class IterationWatch {
  public:
-  explicit Watch(int workers)
+  explicit IterationWatch(int workers)
       : iteration(static_cast<std::size_t>(workers), 0),
         left(iteration.size(), false),
         gap(iteration.size(), std::vector<std::int64_t>(iteration.size(), 0)) {}
@@ -53,7 +53,7 @@ class Watch {
 
 class WatchedNode final : public ForwardingNode {
  public:
-  WatchedNode(Node& node, Watch& watch) : ForwardingNode(node), watch_(watch) {}
+  WatchedNode(Node& node, IterationWatch& watch) : ForwardingNode(node), watch_(watch) {}
 
   void send(Rank to, Channel channel, Header header, Payload payload) override {
     if (channel == Channel::kSamples) {
@@ -67,7 +67,7 @@ class WatchedNode final : public ForwardingNode {
   }
 
  private:
-  Watch& watch_;
+  IterationWatch& watch_;
 };
 
 }  // namespace motley

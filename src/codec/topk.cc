@@ -30,14 +30,15 @@ MOTLEY_INLINE inline std::uint32_t magnitude_of(float value) {
 }
 
 // Magnitudes as bits, both included.
-struct Range {
+struct MagnitudeRange {
   std::uint32_t low = 0;
   std::uint32_t high = kMagnitude;
 };
 
 // visit(i, magnitude) for every entry in the range, ascending.
 template <class Visit>
-void visit_from(std::span<const float> values, Range range, std::size_t begin, Visit& visit) {
+void visit_from(std::span<const float> values, MagnitudeRange range, std::size_t begin,
+                Visit& visit) {
   for (std::size_t i = begin; i < values.size(); ++i) {
     const std::uint32_t magnitude = magnitude_of(values[i]);
     if (magnitude - range.low <= range.high - range.low) {
@@ -50,7 +51,7 @@ void visit_from(std::span<const float> values, Range range, std::size_t begin, V
 
 // 8 entries are passed over at once where none is in the range.
 template <class Visit>
-MOTLEY_AVX2 void visit_avx2(std::span<const float> values, Range range, Visit& visit) {
+MOTLEY_AVX2 void visit_avx2(std::span<const float> values, MagnitudeRange range, Visit& visit) {
   const __m256i all = _mm256_set1_epi32(static_cast<int>(kMagnitude));
   const __m256i low = _mm256_set1_epi32(static_cast<int>(range.low));
   const __m256i width = _mm256_set1_epi32(static_cast<int>(range.high - range.low));
@@ -71,14 +72,15 @@ MOTLEY_AVX2 void visit_avx2(std::span<const float> values, Range range, Visit& v
 #else
 
 template <class Visit>
-void visit_avx2(std::span<const float> values, Range range, Visit& visit) {
+void visit_avx2(std::span<const float> values, MagnitudeRange range, Visit& visit) {
   visit_from(values, range, 0, visit);
 }
 
 #endif
 
 template <class Visit>
-void visit_range(std::span<const float> values, Range range, Machine machine, Visit visit) {
+void visit_range(std::span<const float> values, MagnitudeRange range, Machine machine,
+                 Visit visit) {
   if (machine == Machine::kAvx2) {
     visit_avx2(values, range, visit);
   } else {
@@ -130,7 +132,7 @@ Threshold find_threshold(std::span<const float> values, std::size_t kept,
   std::uint32_t prefix = walk_down(counts.first(kFirstBuckets), wanted);
   unsigned shift = 31 - kFirstBits;
   while (shift > 0) {
-    const Range range{prefix << shift, ((prefix + 1) << shift) - 1};
+    const MagnitudeRange range{prefix << shift, ((prefix + 1) << shift) - 1};
     shift -= kNextBits;
     const auto next = counts.first(std::size_t{1} << kNextBits);
     std::fill(next.begin(), next.end(), 0);

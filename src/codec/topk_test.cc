@@ -12,10 +12,10 @@
 namespace motley {
 namespace {
 
-struct Entry {
+struct TopkEntry {
   std::uint32_t place;
   std::uint32_t bits;
-  bool operator==(const Entry&) const = default;
+  bool operator==(const TopkEntry&) const = default;
 };
 
 std::uint32_t word_of(std::span<const std::byte> bytes, std::size_t offset) {
@@ -25,7 +25,7 @@ std::uint32_t word_of(std::span<const std::byte> bytes, std::size_t offset) {
 }
 
 // Reads the form that the header describes, in its own way.
-std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t count) {
+std::vector<TopkEntry> entries_of(std::span<const std::byte> bytes, std::size_t count) {
   const std::size_t kept = word_of(bytes, 0);
   const std::size_t bitmap = (count + 31) / 32 * 4;
   std::vector<std::uint32_t> places;
@@ -48,7 +48,7 @@ std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t coun
   }
   EXPECT_EQ(places.size(), kept);
   EXPECT_EQ(bytes.size(), numbers + 4 * kept);
-  std::vector<Entry> entries;
+  std::vector<TopkEntry> entries;
   for (std::size_t i = 0; i < places.size(); ++i) {
     entries.push_back({places[i], word_of(bytes, numbers + 4 * i)});
   }
@@ -65,13 +65,13 @@ std::vector<std::byte> bytes_of(std::span<const float> values, std::size_t kept,
   return bytes;
 }
 
-std::vector<Entry> chosen(std::span<const float> values, std::size_t kept,
-                          Machine machine = this_machine()) {
+std::vector<TopkEntry> chosen(std::span<const float> values, std::size_t kept,
+                              Machine machine = this_machine()) {
   return entries_of(bytes_of(values, kept, machine), values.size());
 }
 
 // By sorting: the largest first, NaN above all by its bits, the first of equals first.
-std::vector<Entry> expected(std::span<const float> values, std::size_t kept) {
+std::vector<TopkEntry> expected(std::span<const float> values, std::size_t kept) {
   const auto bits = bits_of(values);
   std::vector<std::uint32_t> places(values.size());
   std::iota(places.begin(), places.end(), 0U);
@@ -80,7 +80,7 @@ std::vector<Entry> expected(std::span<const float> values, std::size_t kept) {
   });
   places.resize(kept);
   std::sort(places.begin(), places.end());
-  std::vector<Entry> entries;
+  std::vector<TopkEntry> entries;
   for (const std::uint32_t place : places) {
     entries.push_back({place, bits[place]});
   }
@@ -153,7 +153,7 @@ TEST(Topk, NanIsTheLargestThenInfinity) {
                                   std::bit_cast<float>(0xff800001U)};
   const auto places = [&](std::size_t kept) {
     std::vector<std::uint32_t> list;
-    for (const Entry& entry : chosen(values, kept)) {
+    for (const TopkEntry& entry : chosen(values, kept)) {
       list.push_back(entry.place);
     }
     return list;
@@ -186,7 +186,7 @@ RC_GTEST_PROP(Topk, WhatIsReadIsWhatWasChosen, ()) {
   const auto bytes = bytes_of(values, kept);
   std::vector<float> alone(count);
   std::vector<float> rest = values;
-  for (const Entry& entry : expected(values, kept)) {
+  for (const TopkEntry& entry : expected(values, kept)) {
     alone[entry.place] = values[entry.place];
     rest[entry.place] = 0;
   }

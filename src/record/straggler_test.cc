@@ -10,19 +10,19 @@ namespace motley {
 namespace {
 
 // Ten steps in lock-step of workers that take these times for a sample, to move bytes, and shares.
-struct Machine {
+struct LockStepWorker {
   double share = 64;
   Seconds per_sample = 1e-3;
   Seconds bytes = 1e-3;
 };
 
-std::vector<WorkerPace> in_lock_step(const std::vector<Machine>& machines) {
+std::vector<WorkerPace> in_lock_step(const std::vector<LockStepWorker>& machines) {
   Seconds step = 0;
-  for (const Machine& machine : machines) {
+  for (const LockStepWorker& machine : machines) {
     step = std::max(step, machine.share * machine.per_sample + machine.bytes);
   }
   std::vector<WorkerPace> workers;
-  for (const Machine& machine : machines) {
+  for (const LockStepWorker& machine : machines) {
     const Seconds compute = machine.share * machine.per_sample;
     workers.push_back({static_cast<Rank>(workers.size()), 10, 10 * machine.share, 10 * compute,
                        10 * machine.bytes, 10 * (step - compute - machine.bytes)});
@@ -53,7 +53,7 @@ TEST(Straggler, OrTheSlowerLink) {
 }
 
 TEST(Straggler, IsNamedBesideWhoWaitsWhereMostAreAsSlow) {
-  const Machine slow{.per_sample = 4e-3};
+  const LockStepWorker slow{.per_sample = 4e-3};
   const auto straggler = find_straggler(in_lock_step({{}, slow, slow, slow}));
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 1);
@@ -99,7 +99,7 @@ TEST(Straggler, IsNotWhoHasNotBegun) {
 
 RC_GTEST_PROP(Straggler, WaitsLeast, ()) {
   const auto speeds = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 20));
-  std::vector<Machine> machines;
+  std::vector<LockStepWorker> machines;
   for (const int speed : speeds) {
     machines.push_back({.per_sample = 1e-3 * speed});
   }

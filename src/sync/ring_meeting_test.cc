@@ -27,16 +27,16 @@ struct Story {
   std::vector<std::vector<Seconds>> pauses;  // before it, by worker
 };
 
-struct Told {
+struct StoryTimes {
   std::vector<Seconds> done;    // by sum and worker
   std::vector<Seconds> waited;  // by worker
   std::vector<std::uint64_t> bytes;
   std::uint64_t events = 0;
 };
 
-Told tell(const Story& story, bool meets) {
+StoryTimes tell(const Story& story, bool meets) {
   const auto workers = static_cast<std::size_t>(story.spec.workers);
-  Told told;
+  StoryTimes told;
   told.done.resize(workers * story.floats.size());
   told.waited.resize(workers);
   SimCluster cluster(story.spec);
@@ -87,8 +87,8 @@ bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::a
 RC_GTEST_PROP(RingMeeting, IsAsLongAsTheRingMessageByMessage, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>());
   const Story story = random_story(random);
-  const Told played = tell(story, false);
-  const Told met = tell(story, true);
+  const StoryTimes played = tell(story, false);
+  const StoryTimes met = tell(story, true);
   RC_ASSERT(std::ranges::equal(played.done, met.done, same));
   RC_ASSERT(std::ranges::equal(played.waited, met.waited, same));
   RC_ASSERT(played.bytes == met.bytes);

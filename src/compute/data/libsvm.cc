@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxTextBytes = std::uint64_t{8} << 30;
 constexpr std::uint64_t kHoldoutStream = 0x401d0000;
 
-struct Parsed {
+struct LibsvmFile {
   std::string name;
   std::vector<std::int32_t> labels;  // as written
   std::vector<std::size_t> lines;    // of the samples, for messages
@@ -79,7 +79,7 @@ std::optional<std::string> add_feature(std::string_view word, std::uint32_t& pre
 }
 
 // One line, without its comment. Adds a sample unless the line is blank.
-Status parse_line(std::string_view text, std::size_t line, Parsed& parsed) {
+Status parse_line(std::string_view text, std::size_t line, LibsvmFile& parsed) {
   const std::string_view first = next_word(text);
   if (first.empty()) {
     return {};
@@ -102,13 +102,13 @@ Status parse_line(std::string_view text, std::size_t line, Parsed& parsed) {
   return {};
 }
 
-Result<Parsed> parse_file(const std::string& path) {
+Result<LibsvmFile> parse_file(const std::string& path) {
   const auto bytes = read_file(path, kMaxTextBytes);
   if (!bytes) {
     return tl::unexpected(bytes.error());
   }
   std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  Parsed parsed;
+  LibsvmFile parsed;
   parsed.name = path;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view whole = text.substr(0, text.find('\n'));
@@ -141,7 +141,7 @@ struct LabelMap {
   }
 };
 
-Result<LabelMap> map_labels(const Parsed& parsed) {
+Result<LabelMap> map_labels(const LibsvmFile& parsed) {
   const auto [lowest, highest] = std::minmax_element(parsed.labels.begin(), parsed.labels.end());
   if (*lowest == *highest) {
     return fail("{}: every label is {}; expected at least two classes", parsed.name, *lowest);
@@ -160,7 +160,7 @@ Result<LabelMap> map_labels(const Parsed& parsed) {
   return map;
 }
 
-Result<std::vector<std::int32_t>> map_all(const Parsed& parsed, const LabelMap& map) {
+Result<std::vector<std::int32_t>> map_all(const LibsvmFile& parsed, const LabelMap& map) {
   std::vector<std::int32_t> classes;
   classes.reserve(parsed.labels.size());
   for (std::size_t i = 0; i < parsed.labels.size(); ++i) {

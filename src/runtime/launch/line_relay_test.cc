@@ -12,8 +12,8 @@
 namespace motley::line_relay_test {
 namespace {
 
-struct Pipe {
-  Pipe() {
+struct TestPipe {
+  TestPipe() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     read = Descriptor(ends[0]);
@@ -85,9 +85,9 @@ class Relay : public testing::Test {
   void (*before_)(int) = signal(SIGPIPE, SIG_IGN);
   ScratchDir scratch_;
   std::shared_ptr<Descriptor> log_ = log_at(scratch_.file("log"));
-  Pipe source_;
-  Pipe out_;
-  Pipe err_;
+  TestPipe source_;
+  TestPipe out_;
+  TestPipe err_;
   LineRelay relay_{out_.write.get(), err_.write.get()};
 };
 

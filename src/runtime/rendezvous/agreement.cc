@@ -11,10 +11,10 @@ namespace motley {
 namespace {
 
 // A key of a job with its value, or a tensor with its shape.
-struct Entry {
+struct AgreedValue {
   std::string name;
   std::string value;
-  bool operator==(const Entry&) const = default;
+  bool operator==(const AgreedValue&) const = default;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -28,15 +28,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Entry split(const std::string& line, const std::string& separator) {
+AgreedValue split(const std::string& line, const std::string& separator) {
   const auto at = line.find(separator);
-  return at == line.npos ? Entry{line, ""}
-                         : Entry{line.substr(0, at), line.substr(at + separator.size())};
+  return at == line.npos ? AgreedValue{line, ""}
+                         : AgreedValue{line.substr(0, at), line.substr(at + separator.size())};
 }
 
 // Keys with their tables: "train.batch", and "cluster.event[1].time" of a list of tables.
-std::vector<Entry> entries_of_job(const std::string& text) {
-  std::vector<Entry> entries;
+std::vector<AgreedValue> entries_of_job(const std::string& text) {
+  std::vector<AgreedValue> entries;
   std::map<std::string, int> tables;
   std::string section;
   for (const std::string& line : lines_of(text)) {
@@ -46,7 +46,7 @@ std::vector<Entry> entries_of_job(const std::string& text) {
     } else if (line.starts_with("[") && line.ends_with("]")) {
       section = line.substr(1, line.size() - 2) + ".";
     } else if (!line.starts_with("#")) {
-      Entry entry = split(line, " = ");
+      AgreedValue entry = split(line, " = ");
       entry.name = section + entry.name;
       entries.push_back(std::move(entry));
     }
@@ -54,8 +54,8 @@ std::vector<Entry> entries_of_job(const std::string& text) {
   return entries;
 }
 
-std::vector<Entry> entries_of_parameters(const std::string& text) {
-  std::vector<Entry> entries;
+std::vector<AgreedValue> entries_of_parameters(const std::string& text) {
+  std::vector<AgreedValue> entries;
   for (const std::string& line : lines_of(text)) {
     entries.push_back(split(line, " "));
   }
@@ -63,13 +63,14 @@ std::vector<Entry> entries_of_parameters(const std::string& text) {
 }
 
 // The place of the first entries that differ; the shorter list may end there.
-std::size_t first_difference(const std::vector<Entry>& one, const std::vector<Entry>& other) {
+std::size_t first_difference(const std::vector<AgreedValue>& one,
+                             const std::vector<AgreedValue>& other) {
   const auto [place, unused] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   return static_cast<std::size_t>(place - one.begin());
 }
 
-bool has(const std::vector<Entry>& entries, const std::string& name) {
-  return std::ranges::count(entries, name, &Entry::name) > 0;
+bool has(const std::vector<AgreedValue>& entries, const std::string& name) {
+  return std::ranges::count(entries, name, &AgreedValue::name) > 0;
 }
 
 std::string process_of(const Peer& peer) {
@@ -144,7 +145,9 @@ std::optional<std::string> parameter_difference(const Peer& peer, const Peer& ho
   if (place == theirs.size() && place == ours.size()) {
     return std::nullopt;
   }
-  const auto whole = [](const Entry& entry) { return for_people(entry.name + " " + entry.value); };
+  const auto whole = [](const AgreedValue& entry) {
+    return for_people(entry.name + " " + entry.value);
+  };
   if (place == ours.size()) {
     return fmt::format("{} has {}, {} has not", peer_name, whole(theirs[place]), host_name);
   }

@@ -80,8 +80,8 @@ std::string rest_of(RawClient& client, Rendezvous& rendezvous) {
 }
 
 // A port that nobody else is given; others may listen there.
-struct HeldPort {
-  HeldPort() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+struct ReservedPort {
+  ReservedPort() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     const int yes = 1;
     setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     const Address any = resolve("127.0.0.1", 0).value().front();
@@ -354,7 +354,7 @@ TEST(Rendezvous, AnAddressThatCannotBeHad) {
 }
 
 TEST(Knock, NobodyListens) {
-  const HeldPort port;
+  const ReservedPort port;
   const auto message = [&](std::optional<Rank> rank) {
     return join_rendezvous(port.endpoint, a_peer(rank), 0.01).error().message;
   };
@@ -382,8 +382,8 @@ TEST(Knock, NamesAreResolved) {
 // The first to listen there goes away without an answer; then nobody does; then there is a
 // rendezvous.
 TEST(Knock, ItIsTriedAgain) {
-  const HeldPort port;
-  auto listener = std::make_unique<HeldPort>();
+  const ReservedPort port;
+  auto listener = std::make_unique<ReservedPort>();
   listener->socket = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   setsockopt(listener->socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -402,7 +402,7 @@ TEST(Knock, ItIsTriedAgain) {
 }
 
 TEST(Knock, SomethingElseListens) {
-  HeldPort port;
+  ReservedPort port;
   ASSERT_EQ(listen(port.socket.get(), 1), 0);
   auto answer = begin_join(port.endpoint, a_peer(1));
   const Descriptor client(accept(port.socket.get(), nullptr, nullptr));
@@ -414,7 +414,7 @@ TEST(Knock, SomethingElseListens) {
 }
 
 TEST(Knock, SilenceEndsAtTheDeadline) {
-  HeldPort port;
+  ReservedPort port;
   ASSERT_EQ(listen(port.socket.get(), 1), 0);
   EXPECT_EQ(join_rendezvous(port.endpoint, a_peer(1), 0.02).error().message,
             fmt::format("rank 0 is missing: {} does not answer after 0.02 s", show(port.endpoint)));
@@ -428,7 +428,7 @@ TEST(Knock, SignalsDoNotEndIt) {
   action.sa_handler = [](int) { ++g_interrupted; };
   struct sigaction before {};
   sigaction(SIGUSR1, &action, &before);
-  HeldPort port;
+  ReservedPort port;
   ASSERT_EQ(listen(port.socket.get(), 1), 0);
   Result<Admission> answer;
   std::thread knocking([&] { answer = join_rendezvous(port.endpoint, a_peer(1), kLong); });

@@ -95,7 +95,7 @@ Job any_job(std::uint64_t seed) {
 }
 
 // A run whose iterations are watched. `on_begin` of the watch may be set.
-ServiceResult run_watched(const Job& job, Watch& watch) {
+ServiceResult run_watched(const Job& job, IterationWatch& watch) {
   constexpr std::int64_t kSamples = 500;
   SimCluster cluster(job.cluster);
   ServiceResult result;
@@ -149,7 +149,7 @@ Depths depth_bounds(const HopRules& rules, const Graph& graph) {
 }
 
 // The largest gaps by distance when all that happens at one moment has happened.
-std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& graph) {
+std::vector<std::int64_t> gaps_between_moments(const IterationWatch& watch, const Graph& graph) {
   std::vector<std::vector<int>> paths;
   for (Rank rank = 0; rank < graph.size(); ++rank) {
     paths.push_back(graph.distances_from(rank));
@@ -180,7 +180,7 @@ std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& 
 void check_bounds(const Job& job) {
   const Graph graph = job.strategy.hop.graph_among(job.cluster.workers);
   const HopRules rules = rules_of(job.strategy.hop);
-  Watch watch(graph.size());
+  IterationWatch watch(graph.size());
   watch.on_begin = [&](Rank rank, std::int64_t k) {
     const std::int64_t last = watch.iteration[static_cast<std::size_t>(rank)];
     if (k > last + 1) {  // it skips: never past an out-neighbour, never farther than it may
@@ -239,7 +239,7 @@ TEST(Hop, ReachesItsBoundsOnADirectedRing) {
       job.strategy.hop.staleness = 2;
       job.strategy.hop.max_gap = max_gap;
       const HopRules rules = rules_of(job.strategy.hop);
-      Watch watch(kWorkers);
+      IterationWatch watch(kWorkers);
       const ServiceResult result = run_watched(job, watch);
       const auto forth = graph.distances_from(2);
       std::int64_t largest = 0;
@@ -279,7 +279,7 @@ TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
   job.strategy.hop.mode = "backup";
   job.strategy.hop.max_gap = kMaxGap;
   const Graph graph(2 * kPairs, edges);
-  Watch watch(2 * kPairs);
+  IterationWatch watch(2 * kPairs);
   run_watched(job, watch);
   for (Rank i = 2; i < 2 * kPairs; i += 2) {
     EXPECT_EQ(watch.gap[static_cast<std::size_t>(i)][0], kMaxGap * graph.distances_from(i)[0]) << i;
