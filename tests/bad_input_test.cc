@@ -160,6 +160,8 @@ TEST(Usage, MistakesOnTheCommandLineAreRefused) {
       {MOTLEY_PROGRAM},
       {MOTLEY_PROGRAM, "tarin", "job.toml"},
       {MOTLEY_PROGRAM, "train"},
+      {MOTLEY_PROGRAM, "config"},
+      {MOTLEY_PROGRAM, "config", "job.toml", "--keys"},
       {MOTLEY_PROGRAM, "train", "job.toml", "--bogus"},
       {MOTLEY_PROGRAM, "train", "none.toml"},
       {MOTLEY_PROGRAM, "train", "."},

@@ -1,7 +1,9 @@
 // The map stays true: who may include whom, and that documents which repeat what the code says
 // still say the same. How long functions and files may be: tests/tidy/source_test.py.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +11,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "allocate/allocation.h"
@@ -137,6 +140,77 @@ TEST(Tidy, TorchStaysInComputeAndApi) {
   }
 }
 
+// Where a method's own files are, where folder or file has not the method's name.
+const std::map<std::string, std::string, std::less<>> kHomeOfMethod = {
+    {"ps_bsp", "parameter_server"}, {"ps_asp", "parameter_server"}, {"ps_ssp", "parameter_server"},
+    {"adsp", "parameter_server"},   {"ashl", "parameter_server"},
+};
+// May name every method.
+const std::set<std::string> kNamesAllMethods = {"src/sync/registry.cc"};
+// Name a method and should not. A file that no longer does leaves this list.
+const std::set<std::string> kStillNamesMethods = {
+    "include/motley/job/job.h",  "src/job/check_strategy.cc",
+    "src/job/choices.h",         "src/job/keys.cc",
+    "src/job/parse.cc",          "src/runtime/simulate/calibration.cc",
+    "src/sync/codec_options.cc", "src/sync/parameter_server/ps.cc",
+};
+
+// src/sync/<home>/..., src/sync/<home>.cc, include/motley/sync/<home>.h: the method's own.
+bool is_own_file(const fs::path& file, std::string_view method) {
+  const auto home = kHomeOfMethod.find(method);
+  const std::string name(home == kHomeOfMethod.end() ? method : home->second);
+  return std::count(file.begin(), file.end(), fs::path(name)) > 0 || file.stem() == name;
+}
+
+// The texts in quotes of a line, without its comment.
+std::vector<std::string> literals_of(const std::string& line) {
+  static const std::regex literal(R"re("((?:\\.|[^"\\])*)"|//.*)re");
+  std::vector<std::string> texts;
+  for (std::sregex_iterator each(line.begin(), line.end(), literal), end; each != end; ++each) {
+    texts.push_back((*each)[1]);
+  }
+  return texts;
+}
+
+// The first method of others that a file names, "" if it names none.
+std::string foreign_method(const fs::path& file) {
+  const fs::path place = fs::relative(file, kRoot);
+  const auto lines = lines_of(file);
+  for (const StrategyEntry& method : strategies()) {
+    const std::regex word("\\b" + std::string(method.name) + "\\b");
+    for (const SourceLine& line : lines) {
+      if (line.text.find(method.name) == std::string::npos) {
+        continue;  // sooner than the expression finds out
+      }
+      const auto texts = literals_of(line.text);
+      if (std::ranges::any_of(texts, [&](auto& text) { return std::regex_search(text, word); }) &&
+          !is_own_file(place, method.name)) {
+        return fmt::format("{}:{}: {}", place.string(), line.number, method.name);
+      }
+    }
+  }
+  return "";
+}
+
+// Whoever adds a method touches its own files and the registry. Tests may take any method as their
+// example.
+TEST(Tidy, AMethodIsNamedInItsOwnFilesOnly) {
+  for (const char* folder : {"src", "include"}) {
+    for (const fs::path& file : sources_under(folder)) {
+      const std::string place = fs::relative(file, kRoot);
+      if (is_test(file) || kNamesAllMethods.contains(place)) {
+        continue;
+      }
+      const std::string found = foreign_method(file);
+      if (kStillNamesMethods.contains(place)) {
+        EXPECT_NE(found, "") << place << " names no method any more: take it off the list";
+      } else {
+        EXPECT_EQ(found, "") << "a method is named outside of its own files";
+      }
+    }
+  }
+}
+
 // Pages and pictures that the documents lead to.
 TEST(Tidy, DocumentsLeadSomewhere) {
   const std::regex link(R"link((?:\]\(|src=")([^):"#]+)[)"#])link");
@@ -187,7 +261,7 @@ TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
 
 TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
   EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys()), std::string::npos)
-      << "docs/job-file.md should contain:\n"
+      << "run scripts/update-docs: docs/job-file.md should contain:\n"
       << describe_keys();
 }
 

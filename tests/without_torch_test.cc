@@ -71,6 +71,9 @@ TEST(WithoutTorch, JobsAndMethodsAreShown) {
   const Finished config = motley(scratch, {"config", "job.toml"});
   EXPECT_EQ(config.code, 0) << config.err;
   EXPECT_NE(config.out.find("kind = \"mlp\""), std::string::npos) << config.out;
+  const Finished keys = motley(scratch, {"config", "--keys"});
+  EXPECT_EQ(keys.code, 0) << keys.err;
+  EXPECT_NE(keys.out.find("| `train.batch` |"), std::string::npos) << keys.out;
   const Finished strategies = motley(scratch, {"strategies"});
   EXPECT_EQ(strategies.code, 0) << strategies.err;
   EXPECT_NE(strategies.out.find("all_reduce"), std::string::npos) << strategies.out;

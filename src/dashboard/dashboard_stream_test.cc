@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "dashboard/dashboard_client.h"
+#include "tests/dashboard_client.h"
 
 namespace motley::dashboard_test {
 namespace {

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "dashboard/dashboard_client.h"
+#include "tests/dashboard_client.h"
 
 namespace motley::dashboard_test {
 namespace {

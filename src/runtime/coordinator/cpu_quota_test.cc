@@ -20,7 +20,7 @@
 #include <sstream>
 #include <thread>
 
-#include "runtime/coordinator/pretended_kernel.h"
+#include "tests/pretended_kernel.h"
 
 namespace motley::cpu_quota_test {
 namespace {
