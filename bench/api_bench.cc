@@ -63,6 +63,20 @@ double added_percent(const std::vector<double>& before, const std::vector<double
   return 100 * (median(ratios) - 1);
 }
 
+Rows compare(const Took& by_hand, const Took& by_api) {
+  const double wall = added_percent(by_hand.wall, by_api.wall);
+  const double cpu = added_percent(by_hand.cpu, by_api.cpu);
+  fmt::print(
+      "a step of mlp: {:.0f} us by hand, {:.0f} us through the API: {:+.2f} % (processor "
+      "time {:+.2f} %)\n",
+      median(by_hand.wall), median(by_api.wall), wall, cpu);
+  return Rows::array({{{"bench", "api"},
+                       {"by_hand_us", median(by_hand.wall)},
+                       {"by_api_us", median(by_api.wall)},
+                       {"added_percent", wall},
+                       {"added_cpu_percent", cpu}}});
+}
+
 Rows measure(bool quick) {
   const int turns = quick ? 20 : 100;
   at::set_num_threads(1);
@@ -118,17 +132,7 @@ Rows measure(bool quick) {
   while (auto batch = trainer.begin()) {
     trainer.finish();
   }
-  const double wall = added_percent(by_hand.wall, by_api.wall);
-  const double cpu = added_percent(by_hand.cpu, by_api.cpu);
-  fmt::print(
-      "a step of mlp: {:.0f} us by hand, {:.0f} us through the API: {:+.2f} % (processor "
-      "time {:+.2f} %)\n",
-      median(by_hand.wall), median(by_api.wall), wall, cpu);
-  return Rows::array({{{"bench", "api"},
-                       {"by_hand_us", median(by_hand.wall)},
-                       {"by_api_us", median(by_api.wall)},
-                       {"added_percent", wall},
-                       {"added_cpu_percent", cpu}}});
+  return compare(by_hand, by_api);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ class MotleyContender final : public Contender {
  public:
   MotleyContender(int rank, int size, const std::string& meeting)
       : node_(rank, size, BenchNode::Coordinator::kNone, meeting),
-        collective_(node_.node(), Channel::kAllReduce, all_ranks(size)) {}
+        collective_(node_.node(), Channel::kMethod, all_ranks(size)) {}
 
   std::string name() const override { return "motley"; }
   void all_reduce(std::span<float> values) override {

@@ -10,7 +10,7 @@ include(GoogleTest)
 
 # ccache refuses precompiled headers unless told that macros and times in them may be ignored.
 function(motley_precompiled_with_ccache target)
-  if(CCACHE)
+  if(CCACHE AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${CCACHE}")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
@@ -64,61 +64,26 @@ function(motley_library name)
 endfunction()
 
 # How tests are compiled. Optimising the templates of the test frameworks takes longer than it saves,
-# but where ThreadSanitizer watches every access. AddressSanitizer watches the libraries, which are
-# under test; the templates of the frameworks it need not. What is in headers is watched in the tests
-# that are WATCHED themselves.
+# except where ThreadSanitizer instruments every access.
 function(motley_compiles_tests target)
-  cmake_parse_arguments(ARG "WATCHED" "" "" ${ARGN})
   target_link_libraries(${target} PRIVATE GTest::gtest rapidcheck)
   if(NOT MOTLEY_SANITIZE STREQUAL "thread")
     target_compile_options(${target} PRIVATE -O0)
-  endif()
-  if(MOTLEY_SANITIZE STREQUAL "address" AND NOT ARG_WATCHED)
-    target_compile_options(${target} PRIVATE -fno-sanitize=address)
   endif()
   motley_precompiled_with_ccache(${target})
 endfunction()
 
 # The headers of the test frameworks, read once for all test programs.
-motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
-motley_compiles_tests(motley_test_headers)
+if(MOTLEY_TESTS)
+  motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
+  motley_compiles_tests(motley_test_headers)
+endif()
 
-# A build with AddressSanitizer may take the objects of tests that are not watched from another build of
-# the same sources, which had to compile them anyhow. That build is brought up to date first, by one at a
-# time.
-set(MOTLEY_TEST_OBJECTS "" CACHE PATH "A build without sanitizers whose test objects to link")
-set_property(GLOBAL APPEND PROPERTY JOB_POOLS motley_other_build=1)
-function(motley_test_objects result name)
-  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  set(sources ${ARGN})
-  # As that build has them: several files compiled as one, or each for itself.
-  load_cache(${MOTLEY_TEST_OBJECTS} READ_WITH_PREFIX other_ CMAKE_UNITY_BUILD
-             CMAKE_UNITY_BUILD_BATCH_SIZE)
-  if(other_CMAKE_UNITY_BUILD)
-    list(LENGTH sources count)
-    math(EXPR last "(${count} - 1) / ${other_CMAKE_UNITY_BUILD_BATCH_SIZE}")
-    set(sources)
-    foreach(batch RANGE ${last})
-      list(APPEND sources Unity/unity_${batch}_cxx.cxx)
-    endforeach()
-  endif()
-  set(objects)
-  foreach(source ${sources})
-    list(APPEND objects ${MOTLEY_TEST_OBJECTS}/${folder}/CMakeFiles/${name}_test.dir/${source}.o)
-  endforeach()
-  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-  add_custom_target(${name}_test_objects
-    COMMAND ${CMAKE_COMMAND} --build ${MOTLEY_TEST_OBJECTS} --target ${name}_test
-    BYPRODUCTS ${objects} JOB_POOL motley_other_build VERBATIM)
-  set(${result} ${objects} PARENT_SCOPE)
-endfunction()
-
-# TORCH: as for a library. WATCHED: much of what it tests is in headers. LONG: begins first, so that no
-# core has nothing to do in the end. TOGETHER: all of its tests run in one process, since to start one
-# takes longer than most of them.
+# TORCH: as for a library. LONG: begins first, so that no core has nothing to do in the end.
+# TOGETHER: all of its tests run in one process, since to start one takes longer than most of them.
 function(motley_test name)
-  cmake_parse_arguments(ARG "SERIAL;TORCH;WATCHED;LONG;TOGETHER" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
-  if(MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS)
+  cmake_parse_arguments(ARG "SERIAL;TORCH;LONG;TOGETHER" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
+  if(NOT MOTLEY_TESTS OR (MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS))
     return()
   endif()
   if(NOT ARG_TIMEOUT)
@@ -131,24 +96,12 @@ function(motley_test name)
   if(ARG_LONG)
     set(cost 1)
   endif()
-  if(EXISTS "${MOTLEY_TEST_OBJECTS}/build.ninja" AND NOT ARG_WATCHED)
-    motley_test_objects(ARG_SOURCES ${name} ${ARG_SOURCES})
-  endif()
   add_executable(${name}_test ${ARG_SOURCES})
-  set_target_properties(${name}_test PROPERTIES LINKER_LANGUAGE CXX)
-  if(TARGET ${name}_test_objects)
-    add_dependencies(${name}_test ${name}_test_objects)
-  endif()
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR})  # "tests/..."
   target_link_libraries(${name}_test PRIVATE ${ARG_LINK} GTest::gtest_main)
   target_compile_definitions(${name}_test PRIVATE ${ARG_DEFINE})
-  if(ARG_WATCHED)
-    motley_compiles_tests(${name}_test WATCHED)
-  else()
-    motley_compiles_tests(${name}_test)
-  endif()
-  if(NOT ARG_TORCH AND NOT (ARG_WATCHED AND MOTLEY_SANITIZE STREQUAL "address") AND
-     NOT TARGET ${name}_test_objects)
+  motley_compiles_tests(${name}_test)
+  if(NOT ARG_TORCH)
     target_precompile_headers(${name}_test REUSE_FROM motley_test_headers)
   endif()
   set(properties TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL} COST ${cost})

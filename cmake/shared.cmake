@@ -1,7 +1,7 @@
 # What users link and run:
 #
 #   libmotley.so        every library of src/ but what needs torch
-#   libmotley_torch.so  what does; it links libmotley.so and has nothing of it
+#   libmotley_torch.so  what does (MOTLEY_COMPUTE); it links libmotley.so and has nothing of it
 #   motley              the program: libmotley.so's command_line()
 #
 # They are made of the objects of the static libraries, which the tests link: there is one copy of
@@ -22,19 +22,24 @@ target_compile_features(libmotley INTERFACE cxx_std_20)
 target_include_directories(libmotley INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 
-add_library(libmotley_torch SHARED src/compute/torch_library.cc)
-target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute> $<TARGET_OBJECTS:motley_api>)
-target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch fmt::fmt)
+add_executable(motley src/cli/main.cc)
+target_link_libraries(motley PRIVATE libmotley)
 
-foreach(library motley motley_torch)
+function(motley_shared_library library)
   set_target_properties(lib${library} PROPERTIES
     OUTPUT_NAME ${library} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
     LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
-endforeach()
-# What compute/torch_loader.cc looks for.
-target_compile_definitions(motley_load PRIVATE
-  MOTLEY_TORCH_LIBRARY="$<TARGET_SONAME_FILE_NAME:libmotley_torch>")
+endfunction()
+motley_shared_library(motley)
 
-add_executable(motley src/cli/main.cc)
-target_link_libraries(motley PRIVATE libmotley)
-add_dependencies(motley libmotley_torch)
+if(MOTLEY_COMPUTE)
+  add_library(libmotley_torch SHARED src/compute/torch_library.cc)
+  target_sources(libmotley_torch PRIVATE $<TARGET_OBJECTS:motley_compute>
+                                         $<TARGET_OBJECTS:motley_api>)
+  target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch fmt::fmt)
+  motley_shared_library(motley_torch)
+  # What compute/torch_loader.cc looks for.
+  target_compile_definitions(motley_load PRIVATE
+    MOTLEY_TORCH_LIBRARY="$<TARGET_SONAME_FILE_NAME:libmotley_torch>")
+  add_dependencies(motley libmotley_torch)
+endif()

@@ -31,8 +31,8 @@ class Pairs final : public Strategy {
   Seconds waited() const override { return sums_.waited(); }
 
  private:
-  static constexpr auto kModels = static_cast<Channel>(1000);
-  static constexpr auto kSums = static_cast<Channel>(1001);
+  static constexpr auto kModels = method_channel(0);
+  static constexpr auto kSums = method_channel(1);
 
   // Even ranks look to one side, odd ranks to the other, so partners find each other.
   void average_with(int side) {

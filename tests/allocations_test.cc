@@ -67,13 +67,13 @@ TEST(Allocations, AMailboxKeepsItsMemory) {
   Mailbox mailbox;
   const auto pass = [&](int messages) {
     for (int i = 0; i < messages; ++i) {
-      mailbox.put({i % 3, Channel::kHop, {}, {}});
+      mailbox.put({i % 3, kHopChannel, {}, {}});
       if (i >= 20) {
-        mailbox.take({Channel::kHop, (i + 1) % 3});
+        mailbox.take({kHopChannel, (i + 1) % 3});
       }
     }
     while (mailbox.size() > 0) {
-      mailbox.take({Channel::kHop});
+      mailbox.take({kHopChannel});
     }
   };
   pass(1'000);

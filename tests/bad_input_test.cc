@@ -59,7 +59,7 @@ std::string idx_job(const std::string& folder) {
   return small_job("[data]\nkind = \"idx\"\npath = \"FILES/" + folder + "\"\n");
 }
 
-const std::vector<Mistake>& mistakes() {
+const std::vector<Mistake>& mistakes_in_jobs() {
   static const std::vector<Mistake> all = {
       {"UnknownKey", small_job("[train]\nbach = 3\n"), {"job.toml:3", "train.bach", "train.batch"}},
       {"UnknownTable", small_job("[trian]\nbatch = 3\n"), {"job.toml:2", "trian"}},
@@ -105,6 +105,12 @@ const std::vector<Mistake>& mistakes() {
                  "edges = [[0, 1], [1, 0], [2, 3], [3, 2]]\n"),
        {"strategy.hop.edges", "strongly connected"}},
       {"UnknownStrategy", small_job("[strategy]\nsync = \"all_reduse\"\n"), {"all_reduce"}},
+  };
+  return all;
+}
+
+const std::vector<Mistake>& mistakes_in_files() {
+  static const std::vector<Mistake> all = {
       {"MissingFolder", idx_job("nowhere"), {"nowhere"}},
       {"WrongMagic", idx_job("magic"), {"magic", "images"}},
       {"CountsDisagree", idx_job("counts"), {"counts", "4", "5"}},
@@ -143,8 +149,9 @@ TEST_P(BadInput, IsRefusedInOneLine) {
   EXPECT_FALSE(fs::exists(scratch.file("runs")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, BadInput, testing::ValuesIn(mistakes()),
-                         [](const auto& test) { return test.param.name; });
+constexpr auto kName = [](const auto& test) { return test.param.name; };
+INSTANTIATE_TEST_SUITE_P(Jobs, BadInput, testing::ValuesIn(mistakes_in_jobs()), kName);
+INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(mistakes_in_files()), kName);
 
 TEST(Usage, MistakesOnTheCommandLineAreRefused) {
   ScratchDir scratch;
@@ -153,6 +160,8 @@ TEST(Usage, MistakesOnTheCommandLineAreRefused) {
       {MOTLEY_PROGRAM},
       {MOTLEY_PROGRAM, "tarin", "job.toml"},
       {MOTLEY_PROGRAM, "train"},
+      {MOTLEY_PROGRAM, "config"},
+      {MOTLEY_PROGRAM, "config", "job.toml", "--keys"},
       {MOTLEY_PROGRAM, "train", "job.toml", "--bogus"},
       {MOTLEY_PROGRAM, "train", "none.toml"},
       {MOTLEY_PROGRAM, "train", "."},

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <span>
 #include <stdexcept>
 
-#include "base/random.h"
+#include "node_conformance_tools.h"
 
 namespace motley {
 
@@ -23,64 +22,7 @@ std::string NodeConformance::reason_of_run(std::vector<Body> bodies) {
 
 namespace {
 
-constexpr Channel channel(int n) {
-  return Channel{static_cast<std::uint32_t>(Channel::kUser) + static_cast<std::uint32_t>(n)};
-}
-
-// For the subject of a case, for signalling progress, and one that nobody sends on.
-constexpr Channel kData = channel(0);
-constexpr Channel kSignal = channel(1);
-constexpr Channel kSilent = channel(2);
-
-// Bytes that depend on `seed` and on their place, so that a shift or a mix-up is detected.
-std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
-  std::vector<std::byte> bytes(size);
-  std::uint64_t word = seed * 0x9e3779b97f4a7c15ULL + 1;
-  for (std::size_t at = 0; at < size; at += sizeof word) {
-    word = word * 6364136223846793005ULL + 1442695040888963407ULL;
-    std::memcpy(&bytes[at], &word, std::min(sizeof word, size - at));
-  }
-  return bytes;
-}
-
-bool has_pattern(const Payload& payload, std::size_t size, std::uint64_t seed) {
-  const auto bytes = payload.bytes();
-  const auto expected = pattern(size, seed);
-  return std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end());
-}
-
-// Most messages are small, some are empty; a few are large.
-std::size_t mixed_size(Random& random) {
-  switch (random.below(256)) {
-    case 0:
-      return 3 << 20;
-    case 1:
-    case 2:
-    case 3:
-      return random.below(256 << 10);
-    default:
-      return random.below(300);
-  }
-}
-
-// The peer of the Interrupted that `call` throws. Fails the test if it throws nothing.
-template <class Call>
-Rank interrupted_by(Call call) {
-  try {
-    call();
-  } catch (const Interrupted& e) {
-    return e.peer();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return kAnyRank;
-}
-
-// Waits until this node knows that `peer` is lost.
-void await_loss(Node& node, Rank peer) {
-  EXPECT_EQ(interrupted_by([&] { node.receive({kSilent, peer}); }), peer);
-}
-
-void wait_to_be_killed(Node& node) { node.receive({kSilent, node.rank()}); }
+using namespace conformance;
 
 // --- Messages ------------------------------------------------------------------------------
 
@@ -394,168 +336,6 @@ TEST_P(NodeConformance, TheRunLastsUntilSpawnedActivitiesHaveReturned) {
          node.send(0, kSignal, {});
        }});
   EXPECT_EQ(ended, 3);
-}
-
-// --- Failures -----------------------------------------------------------------------------
-
-TEST_P(NodeConformance, AnExceptionInABodyStopsTheRunWithItsReason) {
-  std::atomic<int> unwound{0};
-  const Body waiting = [&](Node& node) {
-    try {
-      node.receive({kSilent});
-    } catch (const Interrupted& e) {
-      EXPECT_NE(std::string(e.what()).find("out of samples"), std::string::npos) << e.what();
-      ++unwound;
-      throw;
-    }
-  };
-  const std::string reason =
-      reason_of_run({[](Node&) { throw std::runtime_error("out of samples"); }, waiting, waiting});
-  EXPECT_NE(reason.find("out of samples"), std::string::npos) << reason;
-  EXPECT_EQ(unwound, 2);
-}
-
-TEST_P(NodeConformance, AnExceptionInASpawnedActivityStopsTheRunToo) {
-  const std::string reason =
-      reason_of_run({[](Node& node) {
-                       node.spawn("bad", [](Node&) { throw std::runtime_error("spawned badly"); });
-                       node.receive({kSilent});
-                     },
-                     [](Node& node) { node.receive({kSilent}); }});
-  EXPECT_NE(reason.find("spawned badly"), std::string::npos) << reason;
-}
-
-TEST_P(NodeConformance, StoppingWakesBlockedActivities) {
-  std::atomic<int> unwound{0};
-  const auto blocked_in = [&](std::function<void(Node&)> call) {
-    return [&unwound, call](Node& node) {
-      node.send(0, kSignal, {});
-      EXPECT_EQ(interrupted_by([&] { call(node); }), kAnyRank);
-      EXPECT_EQ(interrupted_by([&] { node.receive({kSilent}); }), kAnyRank) << "and again";
-      ++unwound;
-    };
-  };
-  run({[&](Node& node) {
-         for (int i = 0; i < 6; ++i) {
-           node.receive({kSignal});
-         }
-         harness().stop("enough");
-       },
-       blocked_in([](Node& node) {
-         node.receive({kSilent, 0});
-       }),
-       blocked_in([](Node& node) { node.receive({kSilent}); }),
-       blocked_in([](Node& node) { node.receive_until({kSilent}, node.now() + 3600); }),
-       blocked_in([](Node& node) { node.sleep(3600); }), blocked_in([&](Node& node) {
-         node.spawn("child", [&](Node& child) {
-           child.send(0, kSignal, {});
-           EXPECT_EQ(interrupted_by([&] { child.receive({kSilent}); }), kAnyRank);
-           ++unwound;
-         });
-         node.receive({kSilent});
-       })});
-  EXPECT_EQ(unwound, 6);
-}
-
-TEST_P(NodeConformance, AReceiveFromALostPeerThrowsAfterWhatHadArrived) {
-  run({[&](Node& node) {
-         node.receive({kSignal, 1});  // sent after the three
-         harness().kill(1);
-         await_loss(node, 1);
-         for (int i = 0; i < 3; ++i) {
-           EXPECT_EQ(node.receive({kData, 1}).header.tag, i);
-         }
-         EXPECT_EQ(interrupted_by([&] { node.receive({kData, 1}); }), 1);
-         EXPECT_EQ(interrupted_by([&] { node.receive_until({kData, 1}, node.now() + 3600); }), 1);
-       },
-       [](Node& node) {
-         for (int i = 0; i < 3; ++i) {
-           node.send(0, kData, {.tag = i});
-         }
-         node.send(0, kSignal, {});
-         wait_to_be_killed(node);
-       }});
-}
-
-TEST_P(NodeConformance, AReceiveFromAnyThrowsUntilTheLostPeerIsForgotten) {
-  run({[&](Node& node) {
-         node.receive({kSignal, 1});
-         harness().kill(1);
-         EXPECT_EQ(interrupted_by([&] { node.receive({kData}); }), 1);
-         EXPECT_EQ(interrupted_by([&] { node.receive({kData}); }), 1);
-         node.forget(1);
-         EXPECT_FALSE(node.receive_until({kData}, node.now()));
-         node.send(2, kSignal, {});
-         EXPECT_EQ(node.receive({kData}).from, 2);
-         EXPECT_EQ(interrupted_by([&] { node.receive({kData, 1}); }), 1) << "it is still lost";
-       },
-       [](Node& node) {
-         node.send(0, kSignal, {});
-         wait_to_be_killed(node);
-       },
-       [](Node& node) {
-         node.receive({kSignal, 0});
-         node.send(0, kData, {});
-       }});
-}
-
-TEST_P(NodeConformance, TheOthersGoOnAfterALoss) {
-  run({[&](Node& node) {
-         node.receive({kSignal, 1});
-         harness().kill(1);
-         await_loss(node, 1);
-         for (int i = 0; i < 100; ++i) {
-           node.send(2, kData, {.tag = i});
-           EXPECT_EQ(node.receive({kData, 2}).header.tag, i);
-         }
-       },
-       [](Node& node) {
-         node.send(0, kSignal, {});
-         wait_to_be_killed(node);
-       },
-       [](Node& node) {
-         for (int i = 0; i < 100; ++i) {
-           EXPECT_EQ(node.receive({kData, 0}).header.tag, i);
-           node.send(0, kData, {.tag = i});
-         }
-         await_loss(node, 1);
-       }});
-}
-
-TEST_P(NodeConformance, ALossEndsAReceiveThatIsUnderWay) {
-  run({[&](Node& node) {
-         node.receive({kSignal, 1});
-         node.receive({kSignal, 2});
-         harness().kill(1);
-         await_loss(node, 1);
-       },
-       [](Node& node) {
-         node.send(0, kSignal, {});
-         wait_to_be_killed(node);
-       },
-       [](Node& node) {
-         node.send(0, kSignal, {});
-         EXPECT_EQ(interrupted_by([&] { node.receive({kSilent}); }), 1);
-       }});
-}
-
-TEST_P(NodeConformance, AMessageToALostPeerIsSilentlyDropped) {
-  run({[&](Node& node) {
-         node.receive({kSignal, 1});
-         harness().kill(1);
-         const Payload large = Payload::copy_of(pattern(1 << 20, 3));
-         for (int i = 0; i < 10; ++i) {
-           node.send(1, kData, {}, large);  // may not be known to be lost yet
-         }
-         await_loss(node, 1);
-         for (int i = 0; i < 10; ++i) {
-           node.send(1, kData, {}, large);
-         }
-       },
-       [](Node& node) {
-         node.send(0, kSignal, {});
-         wait_to_be_killed(node);
-       }});
 }
 
 }  // namespace

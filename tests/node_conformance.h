@@ -5,8 +5,9 @@
 //   INSTANTIATE_TEST_SUITE_P(Sim, NodeConformance,
 //                            testing::Values(NodeKind{"sim", [] { return ...; }}));
 //
-// The cases are in node_conformance.cc. They wait only for conditions, never for time to pass, so
-// they are fast and work on a virtual and on a real clock.
+// The cases are in node_conformance.cc and node_conformance_failures.cc. They wait for conditions
+// only, never for time to pass, so that they are quick and hold on a virtual clock as on a real
+// one.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -49,6 +49,7 @@ std::optional<std::pair<char, pid_t>> state_and_parent(pid_t pid) {
 Process::Process(const std::vector<std::string>& command, const std::string& directory)
     : out_file_(temporary_file()), err_file_(temporary_file()) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const auto& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }

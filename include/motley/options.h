@@ -2,8 +2,8 @@
 // (docs/job-file.md): `strategy` is its [strategy] table, `cluster` its [cluster] table.
 //
 //   motley::Options options{.batch = 64, .epochs = 10};
-//   options.strategy.sync = "partial_reduce";
-//   options.strategy.partial_reduce.group = 3;
+//   options.strategy.sync = "mine";                           // a method's name
+//   options.strategy.of<motley::MineOptions>().rounds = 3;    // its settings, from its header
 //
 // A job file given with --motley-job overrides these values; --motley-set overrides both. Options
 // is a plain value and can be copied freely. A run checks it when it begins and throws

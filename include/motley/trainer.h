@@ -18,8 +18,8 @@
 // begin() returns this worker's share of the next batch; the method decides how large it is.
 // finish() runs the method: it exchanges, averages and takes the optimizer's step. It replaces
 // optimizer.zero_grad() and optimizer.step(). Uneven shares are weighted correctly: a step of
-// all_reduce is the step of the mean loss over the whole batch. When the loop ends, every rank
-// holds the final model.
+// a method with a common step is that of the mean loss over the whole batch. When the loop ends,
+// every rank holds the final model.
 //
 // Trained are the module's parameters with requires_grad; they must be float32 on the CPU. The
 // first begin() gives every rank the parameters of rank 0. Float buffers (BatchNorm statistics) are
@@ -155,8 +155,8 @@ class Trainer : public TrainerCore {
     return batch;
   }
 
-  // Call when the gradients are computed. The loss goes into the record, and some methods (adsp,
-  // ashl) decide by it. Without the argument the loss is unknown.
+  // Call when the gradients are computed. The loss goes into the record, and some methods
+  // decide by it. Without the argument the loss is unknown.
   void finish() { finish_step(std::numeric_limits<double>::quiet_NaN()); }
   void finish(const torch::Tensor& loss) { finish_step(loss.template item<double>()); }
 

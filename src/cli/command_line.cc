@@ -132,11 +132,15 @@ void add_report(CLI::App& app, Chosen& chosen) {
 }
 
 void add_config(CLI::App& app, Chosen& chosen) {
-  add_command<JobFlags>(
-      app, chosen, "config", "print the resolved job with all defaults",
-      [](CLI::App* command, JobFlags& flags) {
-        add_job_flags(command, flags)->required();
-        add_variant_flag(command, flags);
+  add_command<ConfigFlags>(
+      app, chosen, "config", "print the resolved job, every default filled in",
+      [](CLI::App* command, ConfigFlags& flags) {
+        CLI::Option* job = add_job_flags(command, flags.job);
+        add_variant_flag(command, flags.job);
+        command
+            ->add_flag("--keys", flags.keys,
+                       "instead: every key that a job file may have, as a Markdown table")
+            ->excludes(job);
       },
       config_command);
 }

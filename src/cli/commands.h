@@ -79,7 +79,11 @@ struct LaunchFlags {
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);
 int report_command(const ReportFlags& flags);
-int config_command(const JobFlags& flags);
+struct ConfigFlags {
+  JobFlags job;
+  bool keys = false;
+};
+int config_command(const ConfigFlags& flags);
 int calibrate_command(const CalibrateFlags& flags);
 int strategies_command();
 int worker_command(const WorkerFlags& flags);

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/variant_runs.h"
+#include "compute/torch_loader.h"
 #include "record/comparison.h"
 #include "record/run_dir.h"
 #include "runtime/coordinator/cpu_quota.h"
@@ -147,6 +148,11 @@ int compare_command(const CompareFlags& flags) {
       taken != variants->jobs.end()) {
     return refuse(fmt::format("{}: a variant cannot be named {}: that is the name of a result file",
                               flags.run.job.path, taken->name));
+  }
+  for (const Job& job : variants->jobs) {
+    if (const Status status = expect_torch(job); !status) {
+      return refuse(status.error().message);
+    }
   }
   const auto dir = RunDir::create(flags.run.out, variants->name);
   if (!dir) {

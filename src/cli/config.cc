@@ -23,8 +23,15 @@ Result<Job> load_job(const JobFlags& flags, Mode mode) {
   });
 }
 
-int config_command(const JobFlags& flags) {
-  const auto job = load_job(flags, Mode::kConfig);
+int config_command(const ConfigFlags& flags) {
+  if (flags.keys) {
+    fmt::print("{}", describe_keys(job_schema()));
+    return kDone;
+  }
+  if (flags.job.path.empty()) {
+    return refuse("JOB is required");
+  }
+  const auto job = load_job(flags.job, Mode::kConfig);
   if (!job) {
     return refuse(job.error().message);
   }

@@ -37,6 +37,9 @@ Result<std::shared_ptr<Task>> load_task(const Job& job, Parts parts) {
   if (job.phantom()) {
     return std::make_shared<PhantomTask>(job.data.samples, job.model.parameters);
   }
+  if (auto ok = expect_torch(job); !ok) {
+    return tl::unexpected(ok.error());
+  }
   auto data = read_dataset(job.data, job.seed, parts);
   if (!data) {
     return tl::unexpected(data.error());

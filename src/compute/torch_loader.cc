@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 namespace motley {
 namespace {
@@ -21,14 +22,21 @@ std::filesystem::path own_directory() {
   return std::filesystem::path(info.dli_fname).parent_path();
 }
 
+constexpr const char* kMakerName = "motley_make_torch_task";
+
+#if defined(MOTLEY_TORCH_LIBRARY)
+constexpr std::string_view kTorchLibrary = MOTLEY_TORCH_LIBRARY;
+#else  // built without torch
+constexpr std::string_view kTorchLibrary;
+#endif
+
 // The library stays loaded, because the tasks it makes run its code.
 MakeTorchTask find_maker() {
-  constexpr const char* kName = "motley_make_torch_task";
-  void* symbol = dlsym(RTLD_DEFAULT, kName);
+  void* symbol = dlsym(RTLD_DEFAULT, kMakerName);
   if (!symbol) {
-    const std::string path = own_directory() / MOTLEY_TORCH_LIBRARY;
+    const std::string path = own_directory() / kTorchLibrary;
     void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_GLOBAL);
-    symbol = library ? dlsym(library, kName) : nullptr;
+    symbol = library ? dlsym(library, kMakerName) : nullptr;
   }
   if (!symbol) {
     throw std::runtime_error(fmt::format("torch cannot be loaded: {}", dlerror()));
@@ -37,6 +45,16 @@ MakeTorchTask find_maker() {
 }
 
 }  // namespace
+
+Status expect_torch(const Job& job) {
+  if (!job.phantom() && kTorchLibrary.empty() && !dlsym(RTLD_DEFAULT, kMakerName)) {
+    return fail(
+        "model.kind = \"{}\" needs torch, and this motley was built without it "
+        "(MOTLEY_COMPUTE=OFF): it can only simulate model.kind = \"phantom\"",
+        job.model.kind);
+  }
+  return {};
+}
 
 Result<std::shared_ptr<Task>> load_torch_task(const Job& job, Dataset data) {
   static const MakeTorchTask make = find_maker();

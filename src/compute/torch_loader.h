@@ -14,8 +14,12 @@
 
 namespace motley {
 
-// Calls make_torch_task() (compute/torch_task.h). Throws std::runtime_error if torch cannot be
-// loaded.
+// An Error when the job computes, but this motley was built without torch and the program has not
+// linked it either.
+Status expect_torch(const Job& job);
+
+// Needs expect_torch(). Calls make_torch_task() (compute/torch_task.h). Throws std::runtime_error
+// when torch cannot be loaded.
 Result<std::shared_ptr<Task>> load_torch_task(const Job& job, Dataset data);
 
 }  // namespace motley

@@ -26,7 +26,7 @@ Message message_of(std::size_t size, std::int64_t tag = 7) {
   for (std::size_t at = 0; at < size; at += period.size()) {
     std::memcpy(bytes.data() + at, period.data(), std::min(period.size(), size - at));
   }
-  return {3, Channel::kAllReduce, {tag, -1, 1LL << 40}, Payload::copy_of(std::span(bytes))};
+  return {3, Channel::kMethod, {tag, -1, 1LL << 40}, Payload::copy_of(std::span(bytes))};
 }
 
 bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other) {

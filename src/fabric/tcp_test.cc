@@ -69,7 +69,7 @@ class End final : public FabricSink {
 };
 
 Message text(Rank from, const std::string& words, std::int64_t tag = 0) {
-  return {from, Channel::kUser, {.tag = tag}, Payload::copy_of(std::as_bytes(std::span(words)))};
+  return {from, Channel::kMethod, {.tag = tag}, Payload::copy_of(std::as_bytes(std::span(words)))};
 }
 
 std::string words_of(const Message& message) {
@@ -134,7 +134,7 @@ TEST(TcpFabric, KeepsABorrowedPayloadThatDoesNotFitIntoTheSocket) {
   End b(1);
   a.fabric().set_peer(1, b.endpoint());
   std::vector<float> values(8'000'000, 1.5F);  // 32 MB: more than any socket buffer
-  a.fabric().send(1, {0, Channel::kUser, {}, Payload::borrow(values)});
+  a.fabric().send(1, {0, Channel::kMethod, {}, Payload::borrow(values)});
   std::fill(values.begin(), values.end(), -1.0F);
   const Message message = b.next();
   ASSERT_EQ(message.payload.floats().size(), values.size());

@@ -230,10 +230,4 @@ std::string_view section_of(std::string_view name) {
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-Job default_job() {
-  Job job;
-  job.cluster.workers = 4;
-  return job;
-}
-
 }  // namespace motley

@@ -37,7 +37,4 @@ std::string_view section_of(std::string_view name);
 // "batch" of "train.batch".
 std::string_view last_part(std::string_view name);
 
-// Defaults of every key, before the lists are filled to one entry per worker.
-Job default_job();
-
 }  // namespace motley

@@ -160,7 +160,7 @@ Status check_quotas(const Job& job, const Document& document, Mode mode) {
 
 Result<Job> resolve(const Document& document, Mode mode) {
   const JobSchema& schema = document.schema();
-  Job job = default_job();
+  Job job = schema.default_job();
   if (mode == Mode::kProgram) {
     job.model.kind = ModelKind::kProgram;
     job.data.kind = DataKind::kProgram;

@@ -186,14 +186,14 @@ std::string to_toml(const JobSchema& schema, const Job& job) {
 }
 
 std::string changes_to_toml(const JobSchema& schema, const Job& job) {
-  Job defaults = default_job();
+  Job defaults = schema.default_job();
   return text_of(schema, job, [&](const Key<Job>& key, const std::string& value) {
     return value != value_of(defaults, key) || std::holds_alternative<Tables>(key.rule);
   });
 }
 
 std::string describe_keys(const JobSchema& schema) {
-  Job defaults = default_job();
+  Job defaults = schema.default_job();
   std::string text = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
   for (const Key<Job>& key : schema.keys()) {
     std::string help(key.help);

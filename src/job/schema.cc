@@ -50,6 +50,17 @@ const MethodSchema* JobSchema::method(std::string_view name) const {
   return found == methods_.end() ? nullptr : *found;
 }
 
+const MethodSchema& JobSchema::method_of(const Job& job) const {
+  return job.strategy.sync.empty() ? *methods_.front() : *method(job.strategy.sync);
+}
+
+Job JobSchema::default_job() const {
+  Job job;
+  job.cluster.workers = 4;
+  job.strategy.sync = methods_.front()->name;
+  return job;
+}
+
 bool JobSchema::applies(const Key<Job>& key, const Job& job) const {
   const bool is_chosen = key.method.empty() || key.method == job.strategy.sync;
   return is_chosen && (!key.belongs.applies || key.belongs.applies(job, method_of(job)));

@@ -31,7 +31,9 @@ class JobSchema {
   std::span<const Choice> methods() const { return choices_; }
   // nullptr when there is none of that name.
   const MethodSchema* method(std::string_view name) const;
-  const MethodSchema& method_of(const Job& job) const { return *method(job.strategy.sync); }
+  const MethodSchema& method_of(const Job& job) const;
+  // Defaults of every key, before the lists are filled to one entry per worker.
+  Job default_job() const;
 
   // Whether a key means something in this job.
   bool applies(const Key<Job>& key, const Job& job) const;

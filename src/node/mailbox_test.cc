@@ -5,7 +5,7 @@
 namespace motley {
 namespace {
 
-constexpr Channel kOther = Channel::kUser;
+constexpr Channel kOther = Channel::kMethod;
 
 Message message(Rank from, std::int64_t tag, Channel channel = Channel::kControl) {
   return {.from = from, .channel = channel, .header = {.tag = tag}, .payload = {}};

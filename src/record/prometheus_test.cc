@@ -38,7 +38,8 @@ RC_GTEST_PROP(Prometheus, EscapingLosesNothingAndStaysWithinTheQuotes, ()) {
   for (std::size_t i = 0; i < escaped.size(); ++i) {
     i += escaped[i] == '\\' ? 1 : 0;
     RC_ASSERT(i < escaped.size());
-    RC_ASSERT(escaped[i] != '"' || escaped[i - 1] == '\\');
+    const bool is_escaped = i > 0 && escaped[i - 1] == '\\';  // RC_ASSERT evaluates both sides
+    RC_ASSERT(escaped[i] != '"' || is_escaped);
   }
 }
 

@@ -11,8 +11,8 @@
 namespace motley {
 namespace {
 
-constexpr Channel kChannel = Channel::kUser;
-constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kUser) + 1};
+constexpr Channel kChannel = Channel::kMethod;
+constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kMethod) + 1};
 constexpr Seconds kLatency = 0.5;
 
 ClusterSpec alike(int workers) {

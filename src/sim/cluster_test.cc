@@ -11,8 +11,8 @@
 namespace motley::cluster_test {
 namespace {
 
-constexpr Channel kChannel = Channel::kUser;
-constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kUser) + 1};
+constexpr Channel kChannel = Channel::kMethod;
+constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kMethod) + 1};
 
 ClusterSpec alike(int workers, Seconds latency = 0.5, double bandwidth = 1000) {
   ClusterSpec spec;
@@ -268,8 +268,8 @@ void pass_around(Node& node, int rounds, std::size_t bytes) {
   const Rank right = (node.rank() + 1) % node.size();
   const Rank left = (node.rank() + node.size() - 1) % node.size();
   for (int i = 0; i < rounds; ++i) {
-    node.send(right, Channel::kAllReduce, {}, Payload::phantom(bytes));
-    node.receive({Channel::kAllReduce, left});
+    node.send(right, Channel::kMethod, {}, Payload::phantom(bytes));
+    node.receive({Channel::kMethod, left});
   }
 }
 

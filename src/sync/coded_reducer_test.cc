@@ -42,7 +42,7 @@ using Body = std::function<void(Node&, Reducer&)>;
 void with_reducers(SimCluster& cluster, int workers, const CodecOptions& codec, const Body& body) {
   for (Rank rank = 0; rank < workers; ++rank) {
     cluster.start(rank, [&](Node& node) {
-      CodedReducer reducer(node, Channel::kAllReduce, codec, 1);
+      CodedReducer reducer(node, Channel::kMethod, codec, 1);
       body(node, reducer);
     });
   }
@@ -190,7 +190,7 @@ TEST(CodedReducer, SendsAsFewBytesAsTheCodecSays) {
   constexpr std::size_t kSize = 100'000;
   const auto plainly = [](Node& node, Reducer&) {
     std::vector<float> block(kSize + kTail, 1.0F);
-    Collective(node, Channel::kAllReduce, all_ranks(4)).sum({block.data(), block.size()});
+    Collective(node, Channel::kMethod, all_ranks(4)).sum({block.data(), block.size()});
   };
   const auto coded = [](Node&, Reducer& reducer) {
     std::vector<float> block(kSize + kTail, 1.0F);
@@ -277,11 +277,11 @@ TEST(CodedReducer, TellsWaitingFromMoving) {
 void expect_damage_to_be_found(const CodecOptions& codec, const Payload& sent) {
   SimCluster cluster(cluster_of(2));
   cluster.start(0, [&](Node& node) {
-    CodedReducer reducer(node, Channel::kAllReduce, codec, 1);
+    CodedReducer reducer(node, Channel::kMethod, codec, 1);
     std::vector<float> block(20 + kTail, 1.0F);
     reducer.sum({block.data(), block.size()});
   });
-  cluster.start(1, [&](Node& node) { node.send(0, Channel::kAllReduce, {}, sent); });
+  cluster.start(1, [&](Node& node) { node.send(0, Channel::kMethod, {}, sent); });
   try {
     cluster.run();
     FAIL() << "the damage was not detected";

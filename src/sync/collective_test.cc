@@ -61,7 +61,7 @@ RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
     cluster.start(rank, [&, rank](Node& node) {
       node.sleep(random.uniform() * 0.01);
       const auto r = static_cast<std::size_t>(rank);
-      Collective(node, Channel::kAllReduce, members)
+      Collective(node, Channel::kMethod, members)
           .sum({blocks[r].data(), blocks[r].size()}, weights[r]);
     });
   }
@@ -80,7 +80,7 @@ TEST(Collective, RepeatedSumsDoNotMix) {
   SimCluster cluster(alike(kWorkers));
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [](Node& node) {
-      Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
+      Collective collective(node, Channel::kMethod, all_ranks(kWorkers));
       for (int round = 1; round <= 50; ++round) {
         const std::size_t size = round % 2 == 0 ? 10 : 70'000;
         std::vector<float> block(size, static_cast<float>(round));
@@ -102,7 +102,7 @@ TEST(Collective, RingTakesAsLongAsTheFormulaSays) {
       SimCluster cluster(alike(n, latency, bandwidth));
       for (Rank rank = 0; rank < n; ++rank) {
         cluster.start(rank, [&](Node& node) {
-          Collective(node, Channel::kAllReduce, all_ranks(n)).sum({nullptr, parameters});
+          Collective(node, Channel::kMethod, all_ranks(n)).sum({nullptr, parameters});
         });
       }
       cluster.run();
@@ -122,7 +122,7 @@ TEST(Collective, SegmentsCostNoTime) {
     for (Rank rank = 0; rank < kWorkers; ++rank) {
       cluster.start(rank, [&, rank](Node& node) {
         auto& block = blocks[static_cast<std::size_t>(rank)];
-        Collective(node, Channel::kAllReduce, all_ranks(kWorkers))
+        Collective(node, Channel::kMethod, all_ranks(kWorkers))
             .sum({phantom ? nullptr : block.data(), block.size()});
       });
     }
@@ -142,7 +142,7 @@ TEST(Collective, TellsWaitingFromMovingBytes) {
         SimCluster cluster(alike(workers));
         for (Rank rank = 0; rank < workers; ++rank) {
           cluster.start(rank, [&, rank](Node& node) {
-            Collective collective(node, Channel::kAllReduce, all_ranks(workers));
+            Collective collective(node, Channel::kMethod, all_ranks(workers));
             node.sleep(rank == late ? 1.0 : 0.0);
             collective.sum({nullptr, size});
             waited[static_cast<std::size_t>(rank)] = collective.waited();
@@ -165,7 +165,7 @@ TEST(Collective, ALostMemberInterruptsTheOthers) {
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [&](Node& node) {
       std::vector<float> block(1'000'000, 1.0F);
-      Collective collective(node, Channel::kAllReduce, all_ranks(kWorkers));
+      Collective collective(node, Channel::kMethod, all_ranks(kWorkers));
       try {
         for (;;) {
           node.sleep(0.001);

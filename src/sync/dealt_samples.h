@@ -8,7 +8,7 @@
 // How request and grant travel is the method's choice. SampleClient (sample_client.h) sends
 // messages of its own, an iteration ahead, so that nobody waits for them. A method whose workers
 // signal the coordinator after every iteration anyway lets that signal carry the request, and its
-// answer the grant (partial_reduce/messages.h).
+// answer the grant (messages.h of such a method).
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Reducer: sums a block over all workers of a method with common steps.
 //
-// all_reduce and local_sgd need nothing else from the others. They do not depend on whether the sum
-// uses a ring, direct messages in a codec, or servers.
+// Methods with a common step need nothing else from the others. They do not depend on whether the
+// sum uses a ring, direct messages in a codec, or servers.
 #pragma once
 
 #include <memory>

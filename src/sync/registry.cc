@@ -62,7 +62,8 @@ const Method* find_method(std::string_view name) {
 }
 
 const Method& method_of(const Job& job) {
-  const Method* method = find_method(job.strategy.sync);
+  const Method* method =
+      job.strategy.sync.empty() ? methods().front() : find_method(job.strategy.sync);
   MOTLEY_CHECK(method, "there is no method \"{}\"", job.strategy.sync);
   return *method;
 }

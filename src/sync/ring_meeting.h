@@ -9,7 +9,7 @@
 //
 // The links are left in the state that the messages would have left, including byte counts. The
 // result is exact if nothing else is on its way to a worker while it is in the ring. Other messages
-// (the last updates of hop at the end of a run) are treated as delivered when the ring begins.
+// (the last updates at the end of a run) are treated as delivered when the ring begins.
 //
 // The code that gives a RingMeeting to its workers (runtime/simulate/simulate.cc) provides what it
 // needs from the simulator. Without a RingMeeting, a Collective sends messages.

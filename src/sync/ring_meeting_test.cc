@@ -43,7 +43,7 @@ RingResult tell(const Story& story, bool meets) {
   RingMeeting meeting(story.spec.workers, ground_of(cluster, story.spec));
   for (std::size_t i = 0; i < workers; ++i) {
     cluster.start(static_cast<Rank>(i), [&, i](Node& node) {
-      Collective collective(node, Channel::kAllReduce, meets ? &meeting : nullptr);
+      Collective collective(node, Channel::kMethod, meets ? &meeting : nullptr);
       for (std::size_t sum = 0; sum < story.floats.size(); ++sum) {
         node.sleep(story.pauses[sum][i]);
         collective.sum({nullptr, story.floats[sum]});
@@ -135,7 +135,7 @@ TEST(RingMeeting, EndsWithTheRunAndWithALostWorker) {
     int sums = 0;
     for (Rank rank = 0; rank < 5; ++rank) {
       cluster.start(rank, [&](Node& node) {
-        Collective collective(node, Channel::kAllReduce, &meeting);
+        Collective collective(node, Channel::kMethod, &meeting);
         for (;;) {
           node.sleep(0.01);
           collective.sum({nullptr, 1'000'000});

@@ -65,6 +65,38 @@ int value(int argc, char** argv, const char* flag, int otherwise) {
   return found + 1 < argv + argc ? std::stoi(found[1]) : otherwise;
 }
 
+motley::Evaluation evaluate(Net& model, const Clouds& test) {
+  if (model.is_training() || torch::GradMode::is_enabled()) {
+    throw std::runtime_error("judged in training");
+  }
+  const auto scores = model.forward(test.points);
+  return {torch::cross_entropy_loss(scores, test.labels).item<double>(),
+          scores.argmax(1).eq(test.labels).to(torch::kFloat).mean().item<double>()};
+}
+
+double total(const std::vector<torch::Tensor>& tensors) {
+  double all = 0;
+  for (const auto& tensor : tensors) {
+    all += tensor.is_floating_point() ? tensor.abs().sum().item<double>() : 0;
+  }
+  return all;
+}
+
+template <class Trainer>
+void print(const motley::Session& session, const Trainer& trainer, const Net& model, double rate,
+           int clipped) {
+  const auto& result = trainer.result();
+  std::printf(
+      "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.17g, "
+      "\"buffers\": %.17g, \"training\": [%d, %d], "
+      "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld}\n",
+      session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1),
+      total(model.parameters()), total(model.buffers()), model.body->is_training(),
+      model.frozen->is_training(), rate, clipped,
+      static_cast<long long>(trainer.standing().own_steps),
+      static_cast<long long>(trainer.standing().epochs));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,24 +158,8 @@ int main(int argc, char** argv) {
     trainer.fit(loss_of);
   }
 
-  const auto total = [](const std::vector<torch::Tensor>& tensors) {
-    double all = 0;
-    for (const auto& tensor : tensors) {
-      all += tensor.is_floating_point() ? tensor.abs().sum().item<double>() : 0;
-    }
-    return all;
-  };
   const double rate =
       static_cast<torch::optim::AdamOptions&>(optimizer.param_groups()[0].options()).lr();
-  const auto& result = trainer.result();
-  std::printf(
-      "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.17g, "
-      "\"buffers\": %.17g, \"training\": [%d, %d], "
-      "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld}\n",
-      session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1),
-      total(model->parameters()), total(model->buffers()), model->body->is_training(),
-      model->frozen->is_training(), rate, clipped,
-      static_cast<long long>(trainer.standing().own_steps),
-      static_cast<long long>(trainer.standing().epochs));
+  print(session, trainer, *model, rate, clipped);
   return session.exit_code();
 }

@@ -127,6 +127,31 @@ inline Json decisions(const SampleRun& run, double seconds) {
   return list;
 }
 
+inline Json time_to_target(const Json& metrics) {
+  for (const Json& metric : metrics) {
+    if (metric["accuracy"] >= 0.75) {
+      return metric["seconds"];
+    }
+  }
+  return {};
+}
+
+inline Json straggler(const SampleRun& run) {
+  if (run.workers < 4) {
+    return {};
+  }
+  return {{"rank", 3}, {"reason", "worker 3 takes 4.0x as long for a sample as the median"}};
+}
+
+inline Json behind(const SampleRun& run) {
+  if (!run.behind) {
+    return {};
+  }
+  return {{"what", "iterations behind the fastest worker, when a step began"},
+          {"counts", {900, 240, 61, 12, 0, 3}},
+          {"farthest", 17}};
+}
+
 }  // namespace sample
 
 inline nlohmann::ordered_json sample_run(const SampleRun& run) {
@@ -148,12 +173,6 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
     samples += rate * run.width;
   }
   const Json metrics = sample::metrics(run, seconds, samples / seconds);
-  Json time_to_target;
-  for (const Json& metric : metrics) {
-    if (metric["accuracy"] >= 0.75 && time_to_target.is_null()) {
-      time_to_target = metric["seconds"];
-    }
-  }
   const bool done = run.finished >= 1;
   return {
       {"version", 1},
@@ -177,22 +196,14 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
       {"ideal_samples_per_second", ideal},
       {"train_loss", run.evaluated ? Json(0.41) : Json()},
       {"target_accuracy", run.evaluated ? Json(0.75) : Json()},
-      {"time_to_target", time_to_target},
+      {"time_to_target", sample::time_to_target(metrics)},
       {"bytes_sent", bytes},
-      {"straggler",
-       run.workers < 4
-           ? Json()
-           : Json{{"rank", 3},
-                  {"reason", "worker 3 takes 4.0x as long for a sample as the median"}}},
+      {"straggler", sample::straggler(run)},
       {"metrics", metrics},
       {"bins", {{"width", run.width}, {"count", bins}}},
       {"throughput", throughput},
       {"per_worker", workers},
-      {"behind", run.behind
-                     ? Json{{"what", "iterations behind the fastest worker, when a step began"},
-                            {"counts", {900, 240, 61, 12, 0, 3}},
-                            {"farthest", 17}}
-                     : Json()},
+      {"behind", sample::behind(run)},
       {"decisions", sample::decisions(run, seconds)},
       {"decisions_left_out", 0},
       {"method",

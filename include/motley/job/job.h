@@ -65,7 +65,7 @@ struct TopkSpec {
 };
 
 struct StrategySpec {
-  std::string sync = "all_reduce";
+  std::string sync;  // a method's name; empty: the first one there is
   std::string allocation = "equal";
   std::vector<double> shares;          // static: one per worker
   CodecKind codec = CodecKind::kNone;  // where it is not given, the method's default

@@ -2,7 +2,7 @@
 //
 //   options.strategy.of<motley::HopOptions>().max_gap = 5;
 //
-// A method defines its struct in its own public header (motley/sync/hop.h), so neither Job nor
+// A method defines its struct in its own public header (in motley/sync/), so neither Job nor
 // Options has to know which methods there are. Copies are copies of all settings.
 #pragma once
 

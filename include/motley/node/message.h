@@ -8,24 +8,22 @@
 
 namespace motley {
 
-// The conversation a message belongs to. receive() takes messages of one channel only, so each
-// method, and each activity of a worker, uses a channel of its own.
+// Who talks about what. A receive() takes messages of one channel; those of others wait for theirs.
 enum class Channel : std::uint32_t {
-  kControl = 1,    // between coordinator and workers: join, start, progress, stop
-  kAllReduce = 2,  // sync/all_reduce/all_reduce.h
-  kShares = 3,     // sync/allocator.h
-  kPartialReduce = 4,
-  kSamples = 5,       // sync/sample_client.h
-  kFinalAverage = 6,  // the average of all models at the end of a run
-  kHop = 7,
-  kAdPsgd = 8,     // models, to the activity that answers requests
-  kAdPsgdEnd = 9,  // "no more requests", to the activity that trains
-  kLocalSgd = 10,
-  kServer = 11,     // between workers and parameter servers
-  kPlan = 12,       // from the coordinator, to workers that commit to servers
-  kBroadcast = 13,  // the model of rank 0, at the begin and end of a program's run
-  kUser = 1000,     // this and higher: methods that are not part of motley
+  kControl = 1,       // coordinator and workers: join, start, progress, stop
+  kShares = 2,        // sync/allocator.h
+  kSamples = 3,       // sync/sample_client.h
+  kFinalAverage = 4,  // the average of all models at the end of a run
+  kBroadcast = 5,     // the model of rank 0, with which a program's workers begin and end
+  kServer = 6,        // workers and parameter servers
+  kMethod = 16,       // and up: the method's own, by method_channel()
 };
+
+// The method's own channels. A run has one method, so two methods may use the same number; two
+// activities of one worker may not.
+constexpr Channel method_channel(std::uint32_t number) {
+  return static_cast<Channel>(static_cast<std::uint32_t>(Channel::kMethod) + number);
+}
 
 // Three numbers. Each channel defines what they mean: a step, a segment, a count.
 struct Header {

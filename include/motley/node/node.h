@@ -4,8 +4,8 @@
 // blocking C++ function that is given a Node. It reads like the pseudo-code of its paper:
 //
 //   node.busy(cost, [&] { loss = replica.compute(samples); });
-//   node.send(right, Channel::kAllReduce, {.tag = step}, Payload::borrow(chunk));
-//   Message m = node.receive({Channel::kAllReduce, left});
+//   node.send(right, Channel::kMethod, {.tag = step}, Payload::borrow(chunk));
+//   Message m = node.receive({Channel::kMethod, left});
 //
 // There are two kinds of Node, and protocol code cannot tell them apart:
 //   RealNode (runtime/worker/real_node.h)   a thread, sockets, the steady clock

@@ -53,7 +53,8 @@ RC_GTEST_PROP(PrefixedLines, PiecesDoNotMatter, ()) {
   for (const std::string& piece : pieces) {
     cutter.take(piece, shown);
     all += piece;
-    RC_ASSERT(shown.empty() || shown.back() == '\n');
+    RC_ASSERT(
+        (shown.empty() || shown.back() == '\n'));  // one value: RC_ASSERT evaluates both sides
   }
   cutter.finish(shown);
   std::string expected;

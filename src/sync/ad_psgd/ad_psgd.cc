@@ -16,6 +16,10 @@
 namespace motley {
 namespace {
 
+constexpr Channel kGossipModels =
+    method_channel(0);                             // to the activity that answers beside training
+constexpr Channel kGossipEnd = method_channel(1);  // nobody asks any more: to the one that trains
+
 enum class GossipKind : std::int64_t { kExchange, kEnd };
 constexpr Header kExchange{static_cast<std::int64_t>(GossipKind::kExchange)};
 constexpr Header kEnd{static_cast<std::int64_t>(GossipKind::kEnd)};
@@ -102,7 +106,7 @@ class Active final : public Gossip {
   void begin_exchange() override {
     if (!partners_.empty()) {
       partner_ = partners_[random_.below(partners_.size())];
-      context_.node.send(partner_, Channel::kAdPsgd, kExchange,
+      context_.node.send(partner_, kGossipModels, kExchange,
                          payload_of(context_.replica.parameters()));
       ++exchanges_;
     }
@@ -113,7 +117,7 @@ class Active final : public Gossip {
       return;
     }
     const Seconds began = context_.node.now();
-    const Message mean = context_.node.receive({Channel::kAdPsgd, partner_});
+    const Message mean = context_.node.receive({kGossipModels, partner_});
     waited_ += context_.node.now() - began;
     std::ranges::copy(mean.payload.floats(), context_.replica.parameters().floats().begin());
   }
@@ -127,8 +131,8 @@ class Active final : public Gossip {
   // Tells each activity of a partner: the one that answers, and the one that trains.
   void part() override {
     for (const Rank partner : partners_) {
-      context_.node.send(partner, Channel::kAdPsgd, kEnd);
-      context_.node.send(partner, Channel::kAdPsgdEnd, kEnd);
+      context_.node.send(partner, kGossipModels, kEnd);
+      context_.node.send(partner, kGossipEnd, kEnd);
     }
   }
 
@@ -160,7 +164,7 @@ class Passive final : public Gossip {
   // Runs until all active partners have said that they need no more answers.
   static void answer(Node& node, Shared& shared, std::size_t partners) {
     while (partners > 0) {
-      const Message message = node.receive({Channel::kAdPsgd});
+      const Message message = node.receive({kGossipModels});
       if (message.header == kEnd) {
         --partners;
         continue;
@@ -171,7 +175,7 @@ class Passive final : public Gossip {
         average_with(shared.block, message.payload);
         mean = payload_of(shared.block);
       }
-      node.send(message.from, Channel::kAdPsgd, kExchange, mean);
+      node.send(message.from, kGossipModels, kExchange, mean);
     }
   }
 
@@ -194,7 +198,7 @@ class Passive final : public Gossip {
   void part() override {
     const Seconds began = context_.node.now();
     for (std::size_t left = partners_.size(); left > 0; --left) {
-      context_.node.receive({Channel::kAdPsgdEnd});
+      context_.node.receive({kGossipEnd});
     }
     waited_ += context_.node.now() - began;
     take_shared();

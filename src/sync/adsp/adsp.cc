@@ -18,6 +18,8 @@
 namespace motley {
 namespace {
 
+constexpr Channel kPeriods = method_channel(0);  // from the coordinator
+
 // A check period, from the coordinator.
 struct Period {
   Seconds gamma = 0;
@@ -31,8 +33,7 @@ class AdspWorker final : public Committer {
  private:
   // Until the first period is known it trains on without commits.
   bool commits_after_this() override {
-    while (const auto message =
-               node().receive_until({Channel::kPlan, kCoordinator}, node().now())) {
+    while (const auto message = node().receive_until({kPeriods, kCoordinator}, node().now())) {
       const auto period = message->payload.record<Period>();
       if (!period) {
         throw Interrupted(kCoordinator, "the coordinator's period is damaged");
@@ -141,7 +142,7 @@ class AdspService final : public SampleServerListener {
     target_total_ += commits;
     const Period period{*gamma_, target_total_};
     for (Rank rank = 0; rank < context_.node.size(); ++rank) {
-      context_.node.send(rank, Channel::kPlan, {}, Payload::of_record(period));
+      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
     }
     start_ = {now, loss_.mean()};
     middle_.reset();

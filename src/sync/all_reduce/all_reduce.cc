@@ -7,6 +7,8 @@
 namespace motley {
 namespace {
 
+constexpr Channel kGradients = method_channel(0);
+
 class AllReduce final : public Strategy {
  public:
   AllReduce(const StrategyContext& context, std::unique_ptr<Reducer> reducer)
@@ -39,7 +41,7 @@ class AllReduce final : public Strategy {
 };
 
 std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context) {
-  return make_all_reduce_over(context, make_reducer(context, Channel::kAllReduce));
+  return make_all_reduce_over(context, make_reducer(context, kGradients));
 }
 
 }  // namespace

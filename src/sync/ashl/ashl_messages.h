@@ -1,5 +1,5 @@
 // What workers and coordinator say to each other about ASHL's plan: profiles on the way of requests
-// for samples (sync/sample_client.h), orders on Channel::kPlan.
+// for samples (sync/sample_client.h), orders on kAshlOrders.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,8 @@
 #include "sync/ashl/plan.h"
 
 namespace motley {
+
+inline constexpr Channel kAshlOrders = method_channel(0);  // from the coordinator
 
 // How one worker does its rounds in one stage.
 struct RoundOrder {

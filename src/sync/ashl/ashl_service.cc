@@ -120,7 +120,7 @@ class AshlService final : public SampleServerListener {
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
       const Order order{order_of(plan_->ahl, rank), order_of(plan_->shl, rank), weights[rank],
                         stage_.fine()};
-      context_.node.send(static_cast<Rank>(rank), Channel::kPlan, {}, Payload::of_record(order));
+      context_.node.send(static_cast<Rank>(rank), kAshlOrders, {}, Payload::of_record(order));
     }
   }
 

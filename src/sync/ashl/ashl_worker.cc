@@ -48,7 +48,7 @@ class AshlWorker final : public Committer {
   // waits for the others, once. Later orders are taken when they are there.
   void hear() {
     const Seconds began = node().now();
-    const Match orders{Channel::kPlan, kCoordinator};
+    const Match orders{kAshlOrders, kCoordinator};
     std::optional<Message> message =
         order_ ? node().receive_until(orders, began) : node().receive(orders);
     add_wait(node().now() - began);

@@ -1,4 +1,4 @@
-// What neighbours say to each other, on Channel::kHop, and what a worker counts for the summary.
+// What neighbours say to each other, on kHopChannel, and what a worker counts for the summary.
 #pragma once
 
 #include <array>
@@ -7,6 +7,8 @@
 #include "motley/node/message.h"
 
 namespace motley {
+
+inline constexpr Channel kHopChannel = method_channel(0);
 
 enum class HopKind : std::int64_t {
   kUpdate,  // to out-neighbours: the model at the beginning of an iteration

@@ -87,7 +87,7 @@ class Hop final : public Strategy {
     if (rules_.has_tokens()) {
       const HopNews news{HopKind::kToken, iteration_, iteration_ - given_};
       for (const Rank rank : near_.in) {
-        context_.node.send(rank, Channel::kHop, news.header());
+        context_.node.send(rank, kHopChannel, news.header());
       }
       given_ = iteration_;
     }
@@ -102,7 +102,7 @@ class Hop final : public Strategy {
     const HopNews news{HopKind::kUpdate, iteration_};
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (!out_[i].left) {
-        context_.node.send(near_.out[i], Channel::kHop, news.header(), model);
+        context_.node.send(near_.out[i], kHopChannel, news.header(), model);
       }
     }
   }
@@ -120,7 +120,7 @@ class Hop final : public Strategy {
     if (rules_.has_acks()) {
       const HopNews news{HopKind::kAck, k};
       for (const Rank rank : near_.in) {
-        context_.node.send(rank, Channel::kHop, news.header());
+        context_.node.send(rank, kHopChannel, news.header());
       }
     }
   }
@@ -167,7 +167,7 @@ class Hop final : public Strategy {
   void leave() {
     const HopNews news{HopKind::kLeave, iteration_};
     for (const Rank rank : near_.all) {
-      context_.node.send(rank, Channel::kHop, news.header());
+      context_.node.send(rank, kHopChannel, news.header());
     }
     counts_[kLargestUpdateQueue] = static_cast<std::int64_t>(updates_.largest_size());
     counts_[kUpdatesDropped] = updates_.dropped();
@@ -189,12 +189,12 @@ class Hop final : public Strategy {
   // Takes in what neighbours have sent, and goes on doing so until the condition holds.
   template <class Condition>
   void wait_until(Condition holds) {
-    while (auto message = context_.node.receive_until({Channel::kHop}, context_.node.now())) {
+    while (auto message = context_.node.receive_until({kHopChannel}, context_.node.now())) {
       take(std::move(*message));
     }
     const Seconds began = context_.node.now();
     while (!holds()) {
-      take(context_.node.receive({Channel::kHop}));
+      take(context_.node.receive({kHopChannel}));
     }
     waited_ += context_.node.now() - began;
   }

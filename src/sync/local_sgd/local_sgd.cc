@@ -11,14 +11,16 @@
 namespace motley {
 namespace {
 
+constexpr Channel kAverages = method_channel(0);
+
 class LocalSgd final : public Strategy {
  public:
   explicit LocalSgd(const StrategyContext& context)
       : context_(context),
         options_(context.job.strategy.of<LocalSgdOptions>()),
         steps_(context),
-        reducer_(make_reducer(context, Channel::kLocalSgd)),
-        buffers_(context.node, Channel::kLocalSgd) {
+        reducer_(make_reducer(context, kAverages)),
+        buffers_(context.node, kAverages) {
     const auto model = context_.replica.parameters().floats();
     base_.assign(model.begin(), model.end());
     velocity_.assign(options_.outer_momentum > 0 ? model.size() : 0, 0.0F);

@@ -4,7 +4,7 @@
 //   w = W;  for each iteration:  w <- w - lr * gradient
 //           when it is time:     push w - W_at_last_pull;  w = W = what the servers answer
 //
-// When it is time, and what a commit counts, is the method's: ps.cc, adsp.cc, ashl_worker.cc.
+// The method decides when it is time, and what a commit counts.
 //
 // Samples are dealt out as they are wanted (sync/sample_client.h). What is evaluated is what a
 // worker has just pulled. In the end everybody holds what the servers hold when all have left.

@@ -1,4 +1,4 @@
-// What workers and controller say to each other, on Channel::kPartialReduce.
+// What workers and controller say to each other, on kGroupChannel.
 //
 //   worker                    coordinator
 //     ready {...}        ->                       done, and a request for samples
@@ -16,6 +16,8 @@
 #include "sync/dealt_samples.h"
 
 namespace motley {
+
+inline constexpr Channel kGroupChannel = method_channel(0);
 
 // A worker has done an iteration and waits for a group. The signal carries its request for samples
 // (sync/dealt_samples.h), and travels in the header alone.

@@ -103,7 +103,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
   cluster.start(kCoordinator, [&](Node& node) {
     for (int left = rounds; left > 0; --left) {
       for (int i = 0; i < workers; ++i) {
-        node.receive({Channel::kPartialReduce});
+        node.receive({kGroupChannel});
       }
       node.busy(0, [&] {
         check();
@@ -118,7 +118,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
           news.members = round.groups[g];
           news.weight = static_cast<float>(round.weights[g][m]);
           news.grant.next.count = left > 1 ? 1 : 0;
-          node.send(round.groups[g][m], Channel::kPartialReduce, {}, news.payload());
+          node.send(round.groups[g][m], kGroupChannel, {}, news.payload());
         }
       }
     }
@@ -409,8 +409,7 @@ TEST(PartialReduce, ASignalThatMakesNoSenseEndsTheRun) {
   for (const ReadySignal& signal : {ReadySignal{0, -1, 10}, ReadySignal{0, 10, 0}}) {
     SimCluster cluster(job.cluster);
     cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });
-    cluster.start(
-        0, [&](Node& node) { node.send(kCoordinator, Channel::kPartialReduce, signal.header()); });
+    cluster.start(0, [&](Node& node) { node.send(kCoordinator, kGroupChannel, signal.header()); });
     EXPECT_THROW(cluster.run(), std::runtime_error);
   }
 }

@@ -34,7 +34,7 @@ class Service {
   ServiceResult run() {
     while (!over_) {
       const auto message =
-          context_.node.receive_until({Channel::kPartialReduce}, controller_.patience_until());
+          context_.node.receive_until({kGroupChannel}, controller_.patience_until());
       const Seconds began = context_.node.now();
       if (message) {
         on_ready(message->from, ReadySignal::of(message->header), began);
@@ -76,7 +76,7 @@ class Service {
       news.weight = weights[i];
       news.iteration = group.iterations[i];
       news.grant = dealer_.grant(group.members[i]);
-      context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
+      context_.node.send(group.members[i], kGroupChannel, {}, news.payload());
     }
   }
 

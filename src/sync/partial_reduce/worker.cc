@@ -41,8 +41,8 @@ class PartialReduce final : public Strategy {
   GroupNews wait_for_group() {
     const Seconds began = context_.node.now();
     const ReadySignal signal{iteration_, samples_.count(), samples_.want()};
-    context_.node.send(kCoordinator, Channel::kPartialReduce, signal.header());
-    const Message answer = context_.node.receive({Channel::kPartialReduce, kCoordinator});
+    context_.node.send(kCoordinator, kGroupChannel, signal.header());
+    const Message answer = context_.node.receive({kGroupChannel, kCoordinator});
     auto news = GroupNews::of(answer.payload);
     if (!news) {
       throw Interrupted(kCoordinator, "the controller's message is damaged");
@@ -52,7 +52,7 @@ class PartialReduce final : public Strategy {
   }
 
   void average(const GroupNews& group) {
-    constexpr Channel kChannel = Channel::kPartialReduce;
+    constexpr Channel kChannel = kGroupChannel;
     const bool is_of_all = group.members.empty();
     Collective collective = is_of_all ? Collective(context_.node, kChannel, context_.meeting)
                                       : Collective(context_.node, kChannel, group.members);

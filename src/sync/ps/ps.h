@@ -2,7 +2,7 @@
 // differ in is who waits for whom.
 //
 //   ps_bsp   everybody for everybody, in every step: the sum of all gradients comes back
-//            (server_sum.h), and each worker takes the same step, as in all_reduce
+//            (server_sum.h), and each worker takes the same step, as with a sum among the workers
 //   ps_asp   nobody: a commit is applied when it comes (asynchronous parallel)
 //   ps_ssp   who is more than `staleness` commits ahead, for the slowest (Ho et al., NIPS 2013)
 //
