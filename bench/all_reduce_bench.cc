@@ -1,14 +1,14 @@
-// How long motley's all-reduce takes beside gloo's: same processes, same buffer, same minute.
+// Compares motley's all-reduce with gloo's: same processes, same buffer, same minute.
 //
 //   all_reduce_bench [--workers N]... [--quick] [--json FILE]
 //
-// For every number of processes (2, then 4) and every size of sizes.h, the contenders take turns
-// in short blocks; a barrier comes before each block, and the order changes with every round. A
-// contender's time is the median over its blocks (a block lasts as long as in its slowest
-// process), so a moment in which the machine was busy elsewhere hurts one block, not the claim.
-// `ratio` is gloo's median over motley's: above 1, motley is faster. `best` is the same of their
-// fastest blocks, which a busy machine disturbs least; the spread is the least and the greatest
-// ratio of one round. The result of every block is checked to the last bit.
+// For every number of processes (2, then 4) and every size of sizes.h, the contenders take turns in
+// short blocks; a barrier precedes each block, and the order changes every round. A contender's
+// time is the median over its blocks (a block lasts as long as in its slowest process), so a
+// disturbance hurts one block, not the result. `ratio` is gloo's median over motley's: above 1,
+// motley is faster. `best` is the same for their fastest blocks, which are disturbed least; the
+// spread is the smallest and largest ratio of one round. The result of every block is checked to
+// the last bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,9 +45,9 @@ struct BenchOptions {
   std::string json_file;
 };
 
-// What all processes of a measurement see.
+// What all processes of a measurement share.
 struct Shared {
-  // Seconds per all-reduce: each process writes its own, the parent reads when all have ended.
+  // Seconds per all-reduce: each process writes its own; the parent reads them when all have ended.
   double seconds[kSizes.size()][kMaxRounds][kContenders][kMaxWorkers];
 };
 
@@ -66,7 +66,7 @@ class BenchWorker {
     for (std::size_t s = 0; s < kSizes.size(); ++s) {
       const std::span<float> values = std::span(buffer).first(kSizes[s].floats());
       for (auto& contender : contenders_) {
-        time_block(*contender, values, 1);  // the sum itself, before anything is timed
+        time_block(*contender, values, 1);  // checks the sum before anything is timed
         time_block(*contender, values, std::min(5, kSizes[s].iterations));  // warm-up
       }
       const int rounds = rounds_of(kSizes[s], quick_);
@@ -78,7 +78,7 @@ class BenchWorker {
         }
       }
     }
-    shared_.wait_for_all();  // nobody hangs up while another still listens
+    shared_.wait_for_all();  // no process hangs up while another still listens
   }
 
  private:
@@ -182,7 +182,7 @@ Rows rows_of(const std::vector<Row>& measured) {
   return rows;
 }
 
-// nullopt: the usage is to be printed.
+// nullopt: print the usage.
 std::optional<BenchOptions> parse(int argc, char** argv) {
   BenchOptions options;
   for (int i = 1; i < argc; ++i) {

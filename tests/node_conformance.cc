@@ -97,7 +97,7 @@ TEST_P(NodeConformance, ChannelsDoNotMix) {
        }});
 }
 
-TEST_P(NodeConformance, AReceiveFromOneLeavesTheOthersMessages) {
+TEST_P(NodeConformance, AReceiveFromOneLeavesMessagesOfOthers) {
   run({[](Node& node) {
          EXPECT_EQ(node.receive({kData, 2}).from, 2);
          EXPECT_EQ(node.receive({kData, 3}).from, 3);
@@ -194,7 +194,7 @@ TEST_P(NodeConformance, AnOwnedPayloadMayGoToManyAndOutlivesItsSender) {
   });
 }
 
-// Everybody sends to everybody, receiving now and then, and checks that each message came once.
+// Everybody sends to everybody, receiving now and then, and checks that each message arrives once.
 void talk_to_everybody(Node& node, int messages_each) {
   Random random(77, static_cast<std::uint64_t>(node.rank()));
   std::vector<Rank> plan;
@@ -252,7 +252,7 @@ TEST_P(NodeConformance, ADeadlineInTheFutureGivesNothingThen) {
 
 TEST_P(NodeConformance, WhatHasArrivedIsHandedOutEvenAfterTheDeadline) {
   run({[](Node& node) {
-         node.receive({kSignal});  // it came after the data
+         node.receive({kSignal});  // sent after the data
          const auto message = node.receive_until({kData}, node.now() - 1);
          ASSERT_TRUE(message);
          EXPECT_EQ(message->header.tag, 3);
@@ -293,7 +293,7 @@ TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
   });
 }
 
-// Parent and child of rank 0 each wait for what the other one makes possible.
+// Parent and child of rank 0 each wait for the other.
 TEST_P(NodeConformance, ASpawnedActivitySharesTheMailboxAndRunsBesideItsParent) {
   run({[](Node& node) {
          node.spawn("echo", [](Node& child) {

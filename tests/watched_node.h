@@ -1,5 +1,5 @@
-// A Node that tells an IterationWatch when its worker begins an iteration. The simulator has one
-// thread, so the IterationWatch sees everything in the order in which it happens.
+// A Node that tells a watch when its worker begins an iteration. The simulator has one thread, so
+// the watch sees everything in the order in which it happens.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace motley {
 
-// Where all workers are, and the largest gaps that were between two of them before anybody left.
+// The iterations of all workers, and the largest gaps between two of them before any worker left.
 class IterationWatch {
  public:
   explicit IterationWatch(int workers)
@@ -46,9 +46,9 @@ class IterationWatch {
   std::vector<std::int64_t> iteration;         // by worker
   std::vector<bool> left;                      // by worker
   std::vector<std::vector<std::int64_t>> gap;  // how far i was ahead of j
-  std::vector<Event> events;                   // all that began, in order
+  std::vector<Event> events;                   // all iterations begun, in order
   Seconds first_leave = Node::kForever;
-  std::function<void(Rank, std::int64_t)> on_begin;  // before it counts
+  std::function<void(Rank, std::int64_t)> on_begin;  // called before it is counted
 };
 
 class WatchedNode final : public ForwardingNode {

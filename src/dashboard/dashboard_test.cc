@@ -36,7 +36,7 @@ TEST(Dashboard, ServesThePageTheDocumentAndTheMetrics) {
   }
 }
 
-TEST(Dashboard, EveryAnswerSaysThatItIsForNobodyElse) {
+TEST(Dashboard, EveryAnswerHasTheSecurityHeaders) {
   const auto dashboard = start();
   dashboard->publish("{}", "");
   for (const std::string request :
@@ -82,10 +82,10 @@ TEST(Dashboard, AcceptsNothingButGet) {
   }
 }
 
-// To close while somebody still sends resets the connection, and may take the answer with it.
+// Closing while the client still sends resets the connection and may discard the answer.
 TEST(Dashboard, LetsOthersFinish) {
   const auto dashboard = start();
-  const std::string body(6u << 20, 'x');  // more than is under way at once
+  const std::string body(6u << 20, 'x');  // more than the kernel buffers
   for (const std::string method : {"GET", "POST"}) {
     RawClient client(dashboard->url());
     EXPECT_TRUE(client.send(method + " / HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)) << method;
@@ -126,7 +126,7 @@ TEST(Dashboard, OnLoopbackAnswersOnlyToNamesOfLoopback) {
       "400 Bad Request");
 }
 
-TEST(Dashboard, ElsewhereAnswersToAnyName) {
+TEST(Dashboard, OnOtherAddressesAnswersToAnyName) {
   auto dashboard = Dashboard::start({.host = "0.0.0.0"}, kPage);
   ASSERT_TRUE(dashboard) << dashboard.error().message;
   EXPECT_EQ(get(**dashboard, "/", "cluster.example").status, "200 OK");
@@ -135,14 +135,14 @@ TEST(Dashboard, ElsewhereAnswersToAnyName) {
 TEST(Dashboard, SpeaksIPv6) {
   auto dashboard = Dashboard::start({.host = "::1"}, kPage);
   if (!dashboard) {
-    GTEST_SKIP() << dashboard.error().message;  // a machine without
+    GTEST_SKIP() << dashboard.error().message;  // the machine has no IPv6
   }
   EXPECT_TRUE((*dashboard)->url().starts_with("http://[::1]:")) << (*dashboard)->url();
   EXPECT_EQ(get(**dashboard, "/", "[::1]").body, kPage);
   EXPECT_EQ(get(**dashboard, "/", "evil.example").status, "421 Misdirected Request");
 }
 
-TEST(Dashboard, RequestsAreSmall) {
+TEST(Dashboard, LongRequestsAreRefused) {
   const auto dashboard = start({.head = 1'000});
   const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   const std::string more(2'000, 'x');
@@ -154,7 +154,7 @@ TEST(Dashboard, RequestsAreSmall) {
   EXPECT_EQ(ask(*dashboard, whole).status, "200 OK");
 }
 
-// Its end, too, may be in two of them; they are of 4,096 bytes.
+// The end of the head may be split too; pieces have 4,096 bytes.
 TEST(Dashboard, AHeadMayComeInPieces) {
   const auto dashboard = start();
   const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\nX: ";
@@ -164,12 +164,13 @@ TEST(Dashboard, AHeadMayComeInPieces) {
   }
 }
 
-TEST(Dashboard, RequestsAreSoon) {
+TEST(Dashboard, SlowRequestsAreRefused) {
   const auto dashboard = start({.request_time = 10ms});
-  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // who says nothing is told nothing
+  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // a silent client gets no answer
   std::string told;
   const auto deadline = std::chrono::steady_clock::now() + RawClient::kPatience;
-  while (told.empty() && std::chrono::steady_clock::now() < deadline) {  // we may be too late
+  while (told.empty() &&
+         std::chrono::steady_clock::now() < deadline) {  // this test may be too late
     RawClient client(dashboard->url());
     client.send("GET / HT");
     told = client.rest();
@@ -183,7 +184,7 @@ TEST(Dashboard, APortIsNotSharedAndFreeAtOnce) {
   const int port = std::atoi(url.c_str() + url.rfind(':') + 1);
   const auto another = Dashboard::start({.port = port}, kPage);
   ASSERT_FALSE(another);
-  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + " is taken");
+  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + " is already in use");
   auto client = watch(*dashboard);  // its connection lingers
   dashboard.reset();
   const auto next = Dashboard::start({.port = port}, kPage);
@@ -196,18 +197,18 @@ TEST(Dashboard, LeavesSIGPIPEAsItWas) {
   {
     const auto dashboard = start({.streams = 1, .pace = 0ms, .keep_alive = 1ms});
     watch(*dashboard)->close();
-    watch_in_the_end(*dashboard);  // the first was written to, and found gone
+    watch_in_the_end(*dashboard);  // the first was written to and found gone
   }
   EXPECT_EQ(std::signal(SIGPIPE, before), SIG_DFL);
 }
 
-// A coordinator of many workers has more descriptors than select() can name.
+// With many workers the coordinator has more descriptors than select() can handle.
 TEST(Dashboard, DescriptorsMayBeMany) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlimit wanted{std::max<rlim_t>(limit.rlim_cur, FD_SETSIZE + 100), limit.rlim_max};
   if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
-    GTEST_SKIP() << "so many are not to be had";
+    GTEST_SKIP() << "the limit on descriptors is too low";
   }
   std::vector<int> taken;
   do {
@@ -240,7 +241,7 @@ TEST(Dashboard, ChildrenGetNoneOfItsSockets) {
       EXPECT_NE(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0) << descriptor;
     }
   }
-  EXPECT_GE(sockets, 3);  // the listener, both ends of the stream
+  EXPECT_GE(sockets, 3);  // the listener and both ends of the stream
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Status append_file(const fs::path& path, CifarPart& part) {
     return tl::unexpected(bytes.error());
   }
   if (bytes->empty() || bytes->size() % kRecord != 0) {
-    return fail("{}: {} bytes are no whole number of CIFAR-10 records of {} bytes", path.string(),
+    return fail("{}: {} bytes; expected a multiple of CIFAR-10 records of {} bytes", path.string(),
                 bytes->size(), kRecord);
   }
   part.pixels.reserve(part.pixels.size() + bytes->size() / kRecord * kImage);
