@@ -171,15 +171,15 @@ std::string foreign_method(const fs::path& file) {
   const fs::path place = fs::relative(file, kRoot);
   const auto lines = lines_of(file);
   for (const Method* method : methods()) {
-    const std::regex word("\\b" + std::string(method->name) + "\\b");
+    const std::regex word("\\b" + std::string(method->name()) + "\\b");
     for (const SourceLine& line : lines) {
-      if (line.text.find(method->name) == std::string::npos) {
+      if (line.text.find(method->name()) == std::string::npos) {
         continue;  // sooner than the expression finds out
       }
       const auto texts = literals_of(line.text);
       if (std::ranges::any_of(texts, [&](auto& text) { return std::regex_search(text, word); }) &&
-          !is_own_file(place, method->name)) {
-        return fmt::format("{}:{}: {}", place.string(), line.number, method->name);
+          !is_own_file(place, method->name())) {
+        return fmt::format("{}:{}: {}", place.string(), line.number, method->name());
       }
     }
   }
