@@ -18,11 +18,11 @@ namespace motley::dashboard_test {
 using namespace std::chrono_literals;
 
 constexpr auto kNever = 1h;                       // longer than any test may take
-inline const std::string kLarge(16u << 20, ' ');  // more than the kernel keeps for anybody
+inline const std::string kLarge(16u << 20, ' ');  // more than the kernel buffers
 inline const std::string kPage = "<!doctype html><title>motley</title>";
 
 inline std::unique_ptr<Dashboard> start(DashboardLimits limits = {}) {
-  // What is not under test may take as long as a busy machine likes.
+  // Whatever is not being tested may take as long as a busy machine needs.
   const DashboardLimits usual;
   limits.request_time = limits.request_time == usual.request_time ? kNever : limits.request_time;
   limits.write_time = limits.write_time == usual.write_time ? kNever : limits.write_time;
@@ -75,7 +75,7 @@ inline HttpAnswer get(const Dashboard& dashboard, const std::string& path,
   return parsed(RawClient(dashboard.url()).get(path, host).rest());
 }
 
-// A client of /events, which has its first event yet to read; nothing if there is no room for it.
+// A client of /events that has not read its first event yet; nullopt if there is no room for it.
 inline std::optional<RawClient> watch(const Dashboard& dashboard, int receive_buffer = 0) {
   RawClient client(dashboard.url(), receive_buffer);
   const HttpAnswer answer = parsed(client.get("/events").until("\r\n\r\n"));
@@ -88,7 +88,7 @@ inline std::optional<RawClient> watch(const Dashboard& dashboard, int receive_bu
   return client;
 }
 
-// As watch(), when there is room.
+// Like watch(), but retries until there is room.
 inline RawClient watch_in_the_end(const Dashboard& dashboard) {
   const auto deadline = std::chrono::steady_clock::now() + RawClient::kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -99,7 +99,7 @@ inline RawClient watch_in_the_end(const Dashboard& dashboard) {
   throw std::runtime_error("no stream became free");
 }
 
-// The next document; signs of life do not count.
+// The next document; signs of life are skipped.
 inline std::string next_event(RawClient& client) {
   std::string event;
   do {

@@ -38,7 +38,7 @@ TEST_P(NodeConformance, AnExceptionInASpawnedActivityStopsTheRunToo) {
   EXPECT_NE(reason.find("spawned badly"), std::string::npos) << reason;
 }
 
-TEST_P(NodeConformance, StoppingWakesWhoeverIsBlocked) {
+TEST_P(NodeConformance, StoppingWakesBlockedActivities) {
   std::atomic<int> unwound{0};
   const auto blocked_in = [&](std::function<void(Node&)> call) {
     return [&unwound, call](Node& node) {
@@ -72,7 +72,7 @@ TEST_P(NodeConformance, StoppingWakesWhoeverIsBlocked) {
 
 TEST_P(NodeConformance, AReceiveFromALostPeerThrowsAfterWhatHadArrived) {
   run({[&](Node& node) {
-         node.receive({kSignal, 1});  // came after the three
+         node.receive({kSignal, 1});  // sent after the three
          harness().kill(1);
          await_loss(node, 1);
          for (int i = 0; i < 3; ++i) {
@@ -152,13 +152,13 @@ TEST_P(NodeConformance, ALossEndsAReceiveThatIsUnderWay) {
        }});
 }
 
-TEST_P(NodeConformance, AMessageToALostPeerIsDroppedInSilence) {
+TEST_P(NodeConformance, AMessageToALostPeerIsSilentlyDropped) {
   run({[&](Node& node) {
          node.receive({kSignal, 1});
          harness().kill(1);
          const Payload large = Payload::copy_of(pattern(1 << 20, 3));
          for (int i = 0; i < 10; ++i) {
-           node.send(1, kData, {}, large);  // maybe not known to be lost yet
+           node.send(1, kData, {}, large);  // may not be known to be lost yet
          }
          await_loss(node, 1);
          for (int i = 0; i < 10; ++i) {

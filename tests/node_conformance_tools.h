@@ -16,12 +16,12 @@ constexpr Channel channel(int n) {
   return Channel{static_cast<std::uint32_t>(Channel::kMethod) + static_cast<std::uint32_t>(n)};
 }
 
-// For what a case is about, for telling each other how far one is, and one that nobody sends on.
+// For the subject of a case, for signalling progress, and one that nobody sends on.
 constexpr Channel kData = channel(0);
 constexpr Channel kSignal = channel(1);
 constexpr Channel kSilent = channel(2);
 
-// Bytes that depend on `seed` and on their place, so that a shift or a mix-up shows.
+// Bytes that depend on `seed` and on their place, so that a shift or a mix-up is detected.
 inline std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
   std::vector<std::byte> bytes(size);
   std::uint64_t word = seed * 0x9e3779b97f4a7c15ULL + 1;
@@ -38,7 +38,7 @@ inline bool has_pattern(const Payload& payload, std::size_t size, std::uint64_t 
   return std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end());
 }
 
-// Most messages are small, some of those empty; a few are large.
+// Most messages are small, some are empty; a few are large.
 inline std::size_t mixed_size(Random& random) {
   switch (random.below(256)) {
     case 0:
@@ -52,7 +52,7 @@ inline std::size_t mixed_size(Random& random) {
   }
 }
 
-// The peer of the Interrupted that `call` throws. Fails the test when it throws none.
+// The peer of the Interrupted that `call` throws. Fails the test if it throws nothing.
 template <class Call>
 Rank interrupted_by(Call call) {
   try {

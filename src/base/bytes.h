@@ -52,6 +52,9 @@ class ByteReader {
 
   template <class T>
   requires std::is_arithmetic_v<T> T get() {
+    if constexpr (std::is_same_v<T, bool>) {
+      return get_bool();
+    }
     T value{};
     if (auto raw = take(sizeof value); !raw.empty()) {
       std::memcpy(&value, raw.data(), sizeof value);
@@ -85,6 +88,12 @@ class ByteReader {
   bool ok() const { return ok_; }
 
  private:
+  // A byte of a damaged message may be neither: to load it as a bool is undefined.
+  bool get_bool() {
+    const auto value = get<std::uint8_t>();
+    ok_ = ok_ && value <= 1;
+    return value == 1;
+  }
   std::span<const std::byte> take(std::size_t size) {
     if (!ok_ || size > rest_.size()) {
       ok_ = false;

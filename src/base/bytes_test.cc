@@ -98,6 +98,16 @@ RC_GTEST_PROP(Bytes, StringsAndNumbersRoundTrip,
   RC_ASSERT(reader.complete());
 }
 
+TEST(Bytes, AByteThatIsNeitherTrueNorFalseIsRefused) {
+  const std::vector<std::uint8_t> raw = {1, 0, 97};
+  ByteReader reader(std::as_bytes(std::span(raw)));
+  EXPECT_TRUE(reader.get<bool>());
+  EXPECT_FALSE(reader.get<bool>());
+  EXPECT_TRUE(reader.ok());
+  EXPECT_FALSE(reader.get<bool>());
+  EXPECT_FALSE(reader.ok());
+}
+
 RC_GTEST_PROP(Bytes, RandomBytesAreReadWithinTheirBounds, (const std::vector<std::uint8_t>& raw)) {
   ByteReader reader(std::as_bytes(std::span(raw)));
   std::size_t taken = 0;

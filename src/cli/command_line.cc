@@ -133,7 +133,7 @@ void add_report(CLI::App& app, Chosen& chosen) {
 
 void add_config(CLI::App& app, Chosen& chosen) {
   add_command<ConfigFlags>(
-      app, chosen, "config", "print the resolved job, every default filled in",
+      app, chosen, "config", "print the resolved job with all defaults",
       [](CLI::App* command, ConfigFlags& flags) {
         CLI::Option* job = add_job_flags(command, flags.job);
         add_variant_flag(command, flags.job);

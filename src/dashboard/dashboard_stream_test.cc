@@ -10,7 +10,7 @@
 namespace motley::dashboard_test {
 namespace {
 
-TEST(Dashboard, WhoComesLateSeesTheWholeRun) {
+TEST(Dashboard, ALateClientSeesTheWholeRun) {
   const auto dashboard = start({.pace = 0ms});
   auto early = watch(*dashboard);
   ASSERT_TRUE(early);
@@ -71,8 +71,8 @@ TEST(Dashboard, ManyAtOnceAreAllServed) {
   for (int i = 0; i < 60; ++i) {
     clients.emplace_back(dashboard->url());
   }
-  // Those who came first and say nothing hold a thread for as long as a request may take, no
-  // longer.
+  // Clients that came first and send nothing occupy a thread only for as long as a request may
+  // take.
   for (auto client = clients.rbegin(); client != clients.rend(); ++client) {
     client->get("/record.json");
   }
@@ -81,7 +81,7 @@ TEST(Dashboard, ManyAtOnceAreAllServed) {
   }
 }
 
-TEST(Dashboard, WhoStallsHoldsNobodyUp) {
+TEST(Dashboard, AStalledClientDoesNotBlockOthers) {
   const auto dashboard = start({.streams = 2, .pace = 0ms, .farewell = 1ms});
   auto stalled = watch(*dashboard, 4'096);
   auto lively = watch(*dashboard);
@@ -94,7 +94,7 @@ TEST(Dashboard, WhoStallsHoldsNobodyUp) {
   EXPECT_EQ(get(*dashboard, "/").status, "200 OK");
 }
 
-TEST(Dashboard, WhoStallsLosesHisPlace) {
+TEST(Dashboard, AStalledClientIsDisconnected) {
   const auto dashboard =
       start({.streams = 1, .write_time = 20ms, .slowest = 1e9, .keep_alive = 1ms});
   auto stalled = watch(*dashboard, 4'096);
@@ -104,7 +104,7 @@ TEST(Dashboard, WhoStallsLosesHisPlace) {
   watch_in_the_end(*dashboard);
 }
 
-TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
+TEST(Dashboard, EndsAtOnceWhenAllHaveTheLastDocument) {
   auto dashboard = start({.farewell = kNever});
   RawClient silent(dashboard->url());
   RawClient slow(dashboard->url());
@@ -113,7 +113,7 @@ TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
   auto second = watch(*dashboard);
   ASSERT_TRUE(first && second);
   dashboard->publish("[\"last\"]", "");
-  dashboard.reset();  // would wait for ever
+  dashboard.reset();  // would otherwise wait forever
   EXPECT_EQ(next_event(*first), "[\"last\"]");
   EXPECT_EQ(first->rest(), "");
   EXPECT_EQ(next_event(*second), "[\"last\"]");
@@ -128,7 +128,7 @@ TEST(Dashboard, EndsWhateverClientsDo) {
   dashboard->publish(kLarge, "");
   RawClient other(dashboard->url(), 4'096);
   other.get("/record.json");
-  other.until("\r\n\r\n");  // it is under way
+  other.until("\r\n\r\n");  // the answer has begun
   dashboard.reset();
   EXPECT_LT(stalled->rest().size(), kLarge.size());
 }

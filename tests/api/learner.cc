@@ -67,7 +67,7 @@ int value(int argc, char** argv, const char* flag, int otherwise) {
 
 motley::Evaluation evaluate(Net& model, const Clouds& test) {
   if (model.is_training() || torch::GradMode::is_enabled()) {
-    throw std::runtime_error("judged in training");
+    throw std::runtime_error("evaluated in training mode");
   }
   const auto scores = model.forward(test.points);
   return {torch::cross_entropy_loss(scores, test.labels).item<double>(),
