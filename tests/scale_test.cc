@@ -18,7 +18,7 @@ constexpr std::int64_t kSteps = 5;
 double events_per_step(const std::string& sync, int workers) {
   Job job = simulated_job(sync, alike(workers), workers, kSteps);
   job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
-  job.strategy.of<HopOptions>().graph = "ring_based";
+  job.strategy.of<HopOptions>().graph = GraphKind::kRingBased;
   job.strategy.of<PartialReduceOptions>().group = 8;
   job.strategy.ps.servers = 16;
   const RunOutcome outcome = simulate_phantom(job);

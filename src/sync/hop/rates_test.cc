@@ -58,7 +58,7 @@ TEST(Hop, IterationRatesWithOneSlowWorkerAreAsExpected) {
     const double standard = rate(job);
     job.strategy.of<HopOptions>().max_gap = 5;
     for (const HopMode mode : {HopMode::kBackup, HopMode::kStaleness}) {
-      SCOPED_TRACE(mode);
+      SCOPED_TRACE(static_cast<int>(mode));
       job.strategy.of<HopOptions>().mode = mode;
       for (const auto& [max_jump, expected] : {std::pair{0, 1.0}, {2, 2.0}, {10, 4.0}}) {
         job.strategy.of<HopOptions>().max_jump = max_jump;
