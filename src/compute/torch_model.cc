@@ -11,7 +11,7 @@ void copy_numbers(const std::vector<float>& numbers, const std::vector<torch::Te
   for (const torch::Tensor& tensor : tensors) {
     MOTLEY_CHECK(end - from >= tensor.numel(), "a snapshot of {} numbers is too short",
                  numbers.size());
-    // from_blob wants a pointer to non-const; it is only read.
+    // from_blob needs a non-const pointer, but only reads.
     tensor.copy_(torch::from_blob(const_cast<float*>(from), tensor.sizes()));
     from += tensor.numel();
   }

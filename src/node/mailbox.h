@@ -1,5 +1,5 @@
-// Messages that have arrived at a node and that nobody took yet, and which peers are lost.
-// Plain data without locks: the real node guards it with a mutex, the simulator needs none.
+// Mailbox: messages that have arrived at a node and wait to be received, and the peers that are
+// lost. Plain data without locks: the real node guards it with a mutex; the simulator needs none.
 #pragma once
 
 #include <deque>
@@ -19,11 +19,11 @@ class Mailbox {
  public:
   Mailbox() = default;
   Mailbox(Mailbox&&) = default;
-  Mailbox& operator=(Mailbox&&) = delete;  // messages live in memory of their own mailbox
+  Mailbox& operator=(Mailbox&&) = delete;  // messages use the memory of their own mailbox
 
   void put(Message message) { arrived_.push_back(std::move(message)); }
 
-  // The oldest match. Throws Interrupted when there is none and none can come any more.
+  // The oldest match, if any. Throws Interrupted if there is none and none can come any more.
   std::optional<Message> take(Match match) {
     for (auto it = arrived_.begin(); it != arrived_.end(); ++it) {
       if (match.takes(*it)) {
@@ -40,7 +40,7 @@ class Mailbox {
   bool is_lost(Rank peer) const { return lost_.contains(peer); }
   void forget(Rank peer) { forgotten_.insert(peer); }
 
-  // From now on every take() that finds no message throws.
+  // After this, every take() that finds no message throws.
   void stop(std::string reason) {
     if (!stopped_) {
       stopped_ = std::move(reason);
@@ -67,7 +67,7 @@ class Mailbox {
     }
   }
 
-  // Memory that messages leave is kept for the next ones: in steady state nothing is allocated.
+  // Messages reuse the memory of earlier ones: in steady state nothing is allocated.
   std::unique_ptr<std::pmr::memory_resource> memory_ =
       std::make_unique<std::pmr::unsynchronized_pool_resource>();
   std::pmr::deque<Message> arrived_{memory_.get()};

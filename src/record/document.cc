@@ -44,7 +44,7 @@ Json straggler_of(const RunRecord& record) {
           {"reason", fmt::format("worker {} {}", straggler->rank, straggler->reason)}};
 }
 
-// Seconds of the last bin that have passed.
+// The elapsed part of a bin in seconds; the last bin is usually incomplete.
 Seconds length_of_bin(const RunRecord& record, std::size_t bin) {
   const Seconds passed = record.seconds() - static_cast<Seconds>(bin) * record.bin_width();
   return std::clamp(passed, record.bin_width() * 1e-3, record.bin_width());
@@ -105,7 +105,7 @@ Json worker_of(const RunRecord& record, Rank rank, const Moment& moment) {
           {"shares", shares_of(record, rank)}};
 }
 
-// In order of time: what workers tell arrives in any order.
+// In order of time: reports of workers arrive in any order.
 Json decisions_of(const RunRecord& record) {
   std::vector<const RunRecord::Decided*> order;
   record.decisions().for_each([&](const RunRecord::Decided& each) { order.push_back(&each); });

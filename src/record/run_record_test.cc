@@ -27,7 +27,7 @@ RunFacts facts_of(int workers) {
   return facts;
 }
 
-// A step of 5 samples in 2 s, of which it computed one.
+// A step of 5 samples that takes 2 s, one of them computing.
 WorkerNews step_news(std::int64_t step) {
   const auto begin = static_cast<Seconds>(2 * step);
   WorkerNews news;
@@ -149,7 +149,7 @@ TEST(RunRecord, ARunThatFailedSaysWhy) {
   EXPECT_EQ(document["why"], "worker 1 (pid 3) was killed");
 }
 
-TEST(RunRecord, NamesThatAreNoTextDoNoHarm) {
+TEST(RunRecord, NamesThatAreNotUtf8AreHandled) {
   RunFacts facts = facts_of(1);
   facts.name = "\xff\xfe";
   const RunRecord record(facts);
@@ -173,7 +173,7 @@ TEST(Trace, HoldsSpansArrowsAndDecisions) {
       decisions.push_back(event);
     }
     if (phase == "f") {
-      EXPECT_EQ(event["pid"], 3);  // worker 1: what came from worker 0
+      EXPECT_EQ(event["pid"], 3);  // worker 1 received this from worker 0
       EXPECT_EQ(event["bp"], "e");
     }
   }
@@ -186,7 +186,7 @@ TEST(Trace, HoldsSpansArrowsAndDecisions) {
   EXPECT_EQ(decisions[1]["pid"], 4);  // server 0
 }
 
-// However long it goes on.
+// For any length of run.
 TEST(RunRecord, IsBounded) {
   RunRecord record(facts_of(4));
   for (std::int64_t step = 0; step < 20'000; ++step) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "motley/sync/collective.h"
+#include "motley/sync/method.h"
 #include "sync/codec_options.h"
 
 namespace motley {
@@ -17,8 +18,8 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
     : node_(node), coded_(coded) {
   const CodecOptions codec = codec_options_of(job);
   std::size_t begin = 0;
-  for (int i = 0; i < job.servers(); ++i) {
-    const std::size_t size = chunk_of({nullptr, coded}, i, job.servers()).size;
+  for (int i = 0; i < servers_of(job); ++i) {
+    const std::size_t size = chunk_of({nullptr, coded}, i, servers_of(job)).size;
     const auto stream = kCommitStream +
                         static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(node.size()) +
                         static_cast<std::uint64_t>(node.rank());
@@ -96,7 +97,7 @@ void ServerClient::leave(Block result) {
 
 void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
   const Message message = node_.receive({Channel::kServer, part.server});
-  const Answer answer = Answer::of(message.header);
+  const ServerAnswer answer = ServerAnswer::of(message.header);
   reply.held = std::max(reply.held, answer.held);
   if (part.server == parts_.front().server) {
     reply.staleness = answer.staleness;

@@ -11,15 +11,16 @@ namespace motley {
 namespace {
 
 GroupRules rules_of(const Job& job) {
-  const PartialReduceSpec& spec = job.strategy.partial_reduce;
+  const PartialReduceOptions& options = job.strategy.of<PartialReduceOptions>();
   GroupRules rules;
   rules.workers = job.cluster.workers;
-  rules.group = spec.group;
-  rules.window = spec.window_among(rules.workers);
-  rules.filter = spec.filter;
-  rules.alpha = spec.alpha;
-  if (spec.weights == "dynamic") {
-    rules.weighting = spec.dynamic_rule == "ema" ? Weighting::kEma : Weighting::kDecay;
+  rules.group = options.group;
+  rules.window = options.window_among(rules.workers);
+  rules.filter = options.filter;
+  rules.alpha = options.alpha;
+  if (options.weights == GroupWeights::kDynamic) {
+    rules.weighting =
+        options.dynamic_rule == DynamicRule::kEma ? Weighting::kEma : Weighting::kDecay;
   }
   return rules;
 }
