@@ -3,15 +3,14 @@
 //   worker                              server
 //     begin {how many numbers}     ->                      from worker 0: what there is to hold
 //     commit {step, weight, ...}   ->
-//                                  <-   answer {ServerAnswer}      the parameters, once it is
-//                                  applied
+//                                  <-   ServerAnswer         the parameters, once it is applied
 //                                  <-   note                 if the method's gate has one
 //     measured commit {...}        ->
 //                                  <-   received             tells its push from its pull
 //     pull                         ->
-//                                  <-   answer {ServerAnswer}, note
+//                                  <-   ServerAnswer, note
 //     leave                        ->
-//                                  <-   answer {}            the parameters when all have left
+//                                  <-   ServerAnswer         the parameters when all have left
 #pragma once
 
 #include <bit>
