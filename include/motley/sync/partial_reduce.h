@@ -7,6 +7,11 @@
 
 namespace motley {
 
+// When those who are ready become a group.
+enum class GroupTiming {
+  kCount,   // as soon as there are `group` of them
+  kWindow,  // after a short wait that adapts until groups have `group` members
+};
 enum class GroupWeights {
   kConstant,  // all models of a group count the same
   kDynamic,   // stale models count less
@@ -19,6 +24,7 @@ enum class DynamicRule {
 
 struct PartialReduceOptions {
   int group = 2;  // P: members of a group
+  GroupTiming policy = GroupTiming::kCount;
   GroupWeights weights = GroupWeights::kConstant;
   DynamicRule dynamic_rule = DynamicRule::kDecay;
   double alpha = 0.5;  // dynamic: what one iteration of staleness leaves of a weight

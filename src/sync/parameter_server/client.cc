@@ -97,7 +97,7 @@ void ServerClient::leave(Block result) {
 
 void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
   const Message message = node_.receive({Channel::kServer, part.server});
-  const Answer answer = Answer::of(message.header);
+  const ServerAnswer answer = ServerAnswer::of(message.header);
   reply.held = std::max(reply.held, answer.held);
   if (part.server == parts_.front().server) {
     reply.staleness = answer.staleness;

@@ -3,14 +3,14 @@
 //   worker                              server
 //     begin {how many numbers}     ->                      from worker 0: what there is to hold
 //     commit {step, weight, ...}   ->
-//                                  <-   answer {Answer}      the parameters, once it is applied
+//                                  <-   ServerAnswer         the parameters, once it is applied
 //                                  <-   note                 if the method's gate has one
 //     measured commit {...}        ->
 //                                  <-   received             tells its push from its pull
 //     pull                         ->
-//                                  <-   answer {Answer}, note
+//                                  <-   ServerAnswer, note
 //     leave                        ->
-//                                  <-   answer {}            the parameters when all have left
+//                                  <-   ServerAnswer         the parameters when all have left
 #pragma once
 
 #include <bit>
@@ -64,13 +64,13 @@ struct CommitHeader {
 
 // What comes back with the parameters. It travels in the place of the header: the parameters of a
 // phantom have no bytes that it could be among.
-struct Answer {
+struct ServerAnswer {
   std::int64_t staleness = 0;  // commits of others between this worker's last answer and its commit
   Seconds held = 0;            // how long the answer waited for slower workers
   std::int64_t has_note = 0;   // 1: the gate's note (commit_gate.h) follows in a message of its own
 
   Header header() const { return std::bit_cast<Header>(*this); }
-  static Answer of(const Header& header) { return std::bit_cast<Answer>(header); }
+  static ServerAnswer of(const Header& header) { return std::bit_cast<ServerAnswer>(header); }
 };
 
 }  // namespace motley

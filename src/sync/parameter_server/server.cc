@@ -190,7 +190,7 @@ class Server {
     }
   }
 
-  void send_values(Rank rank, const Answer& answer) {
+  void send_values(Rank rank, const ServerAnswer& answer) {
     node_.send(rank, Channel::kServer, answer.header(),
                phantom_ ? Payload::phantom(size_ * sizeof(float)) : Payload::borrow(values_));
   }

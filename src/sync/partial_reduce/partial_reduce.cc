@@ -5,6 +5,8 @@
 namespace motley {
 namespace {
 
+constexpr Choice kPolicies[] = {choice("count", GroupTiming::kCount),
+                                choice("window", GroupTiming::kWindow)};
 constexpr Choice kWeights[] = {choice("constant", GroupWeights::kConstant),
                                choice("dynamic", GroupWeights::kDynamic)};
 constexpr Choice kDynamicRules[] = {choice("decay", DynamicRule::kDecay),
@@ -14,6 +16,9 @@ std::vector<Key<Job>> partial_reduce_keys() {
   return {
       {"strategy.partial_reduce.group", option<&PartialReduceOptions::group>, Range{2, 65536},
        "workers that average together"},
+      {"strategy.partial_reduce.policy", option<&PartialReduceOptions::policy>,
+       OneOf{"a policy of groups", kPolicies},
+       "who is a group: the first `group` that are ready, or whoever is ready within a short wait"},
       {"strategy.partial_reduce.weights", option<&PartialReduceOptions::weights>,
        OneOf{"a way to weigh models", kWeights},
        "all models of a group alike, or the stale ones less"},

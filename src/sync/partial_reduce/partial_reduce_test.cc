@@ -137,6 +137,8 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   Job job =
       job_of(speeds, *rc::gen::inRange(2, workers + 1), 10 * workers, *rc::gen::inRange(1, 30));
   job.strategy.of<PartialReduceOptions>().filter = *rc::gen::arbitrary<bool>();
+  job.strategy.of<PartialReduceOptions>().policy =
+      *rc::gen::element(GroupTiming::kCount, GroupTiming::kWindow);
   job.cluster.slowdowns = {{0.3, 3}};
   Models models = still_models(workers, 50, *rc::gen::arbitrary<std::uint32_t>());
   const auto sum = sum_of(models);
@@ -177,6 +179,8 @@ RC_GTEST_PROP(PartialReduce, UsesEverySampleOnceAnEpoch, ()) {
                    *rc::gen::inRange<std::int64_t>(1, 60));
   job.strategy.allocation =
       *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
+  job.strategy.of<PartialReduceOptions>().policy =
+      *rc::gen::element(GroupTiming::kCount, GroupTiming::kWindow);
   job.strategy.of<PartialReduceOptions>().weights =
       *rc::gen::element(GroupWeights::kConstant, GroupWeights::kDynamic);
   job.cluster.slowdowns = {{0.2, 4}};
@@ -299,6 +303,22 @@ TEST(PartialReduce, LearnsTheRightAnswer) {
     ASSERT_FALSE(monitor.metrics.empty());
     EXPECT_GT(monitor.metrics.back().accuracy, 0.99)
         << static_cast<int>(weights) << " " << static_cast<int>(rule);
+  }
+}
+
+// Nobody waits for long, so all machines compute nearly all the time; and it learns.
+TEST(PartialReduce, GroupsOfATimeWindow) {
+  Job job = job_of({1, 1, 1, 0.3}, 2, 100, 600);
+  job.cluster.slowdowns = {{0.3, 1.2}};
+  job.strategy.of<PartialReduceOptions>().policy = GroupTiming::kWindow;
+  ToyTask task(1'000, 10, 3, 0.1);
+  QuietMonitor monitor;
+  const RunOutcome outcome = simulate(job, task, monitor);
+  EXPECT_GT(monitor.metrics.back().accuracy, 0.99);
+  EXPECT_GT(figure(outcome, "mean_group_size").value_or(0), 1.2);
+  EXPECT_LE(figure(outcome, "longest_window").value_or(1e9), 20);
+  for (const WorkerSummary& worker : outcome.workers) {
+    EXPECT_GT(worker.compute_seconds, 0.75 * outcome.seconds) << worker.rank;
   }
 }
 

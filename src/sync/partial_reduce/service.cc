@@ -6,6 +6,7 @@
 #include "sync/partial_reduce/controller.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
+#include "sync/partial_reduce/window_policy.h"
 
 namespace motley {
 namespace {
@@ -25,11 +26,22 @@ GroupRules rules_of(const Job& job) {
   return rules;
 }
 
+std::unique_ptr<GroupPolicy> policy_of(const Job& job) {
+  const PartialReduceOptions& options = job.strategy.of<PartialReduceOptions>();
+  const auto group = static_cast<std::size_t>(options.group);
+  if (options.policy == GroupTiming::kWindow) {
+    return std::make_unique<WindowPolicy>(static_cast<std::size_t>(job.cluster.workers), group);
+  }
+  return std::make_unique<CountPolicy>(group);
+}
+
 // Carries the messages of the Controller and of the Dealer.
 class Service {
  public:
   explicit Service(const ServiceContext& context)
-      : context_(context), controller_(rules_of(context.job)), dealer_(context) {}
+      : context_(context),
+        controller_(rules_of(context.job), policy_of(context.job)),
+        dealer_(context) {}
 
   ServiceResult run() {
     while (!over_) {
