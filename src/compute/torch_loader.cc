@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <stdexcept>
+
+#include "job/choices.h"
 #include <string_view>
 
 namespace motley {
@@ -51,7 +53,7 @@ Status expect_torch(const Job& job) {
     return fail(
         "model.kind = \"{}\" needs torch, and this motley was built without it "
         "(MOTLEY_COMPUTE=OFF): it can only simulate model.kind = \"phantom\"",
-        job.model.kind);
+        name_of(job.model.kind));
   }
   return {};
 }
