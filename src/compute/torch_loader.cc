@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <stdexcept>
+#include <string_view>
 
 #include "job/choices.h"
-#include <string_view>
 
 namespace motley {
 namespace {
