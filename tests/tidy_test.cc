@@ -276,6 +276,16 @@ TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
       << describe_keys(job_schema());
 }
 
+TEST(Tidy, APageListsTheKeysOfEachMethod) {
+  for (const Method* method : methods()) {
+    const std::string table = describe_keys(job_schema(), method->name());
+    const auto pages = documents();
+    const bool stands = std::ranges::any_of(
+        pages, [&](const fs::path& page) { return read(page).find(table) != std::string::npos; });
+    EXPECT_TRUE(stands) << "run scripts/update-docs: a page should contain:\n" << table;
+  }
+}
+
 // Also those that only a person or scripts/reproduce runs.
 TEST(Tidy, JobFilesCanBeRun) {
   int variants = 0;

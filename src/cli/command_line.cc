@@ -139,7 +139,7 @@ void add_config(CLI::App& app, Chosen& chosen) {
         add_variant_flag(command, flags.job);
         command
             ->add_flag("--keys", flags.keys,
-                       "instead: every key that a job file may have, as a Markdown table")
+                       "print every key that a job file may have instead, as Markdown tables")
             ->excludes(job);
       },
       config_command);

@@ -23,9 +23,23 @@ Result<Job> load_job(const JobFlags& flags, Mode mode) {
   });
 }
 
+namespace {
+
+void show_keys() {
+  fmt::print("{}", describe_keys(job_schema()));
+  for (const Method* method : methods()) {
+    if (!method->schema.keys.empty()) {
+      fmt::print("\nstrategy.sync = \"{}\":\n\n{}", method->name(),
+                 describe_keys(job_schema(), method->name()));
+    }
+  }
+}
+
+}  // namespace
+
 int config_command(const ConfigFlags& flags) {
   if (flags.keys) {
-    fmt::print("{}", describe_keys(job_schema()));
+    show_keys();
     return kDone;
   }
   if (flags.job.path.empty()) {

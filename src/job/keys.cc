@@ -143,7 +143,8 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
     {"train.weight_decay", job<&Job::train, &TrainSpec::weight_decay>, kAtLeast0,
      "pull of every parameter towards 0", kBuilt},
 
-    {"strategy.sync", job<&Job::strategy, &StrategySpec::sync>, OneOf{"a strategy", {}},
+    {"strategy.sync", job<&Job::strategy, &StrategySpec::sync>,
+     OneOf{"a strategy", {}, "a method's name, as `motley strategies` lists them"},
      "with whom a worker averages, and when"},
     {"strategy.allocation", job<&Job::strategy, &StrategySpec::allocation>,
      OneOf{"an allocation", kAllocations}, "how much each worker computes"},

@@ -128,6 +128,9 @@ std::string kind_of_value(const Key<Record>& key) {
                        list->or_one_for_all ? "a number, or " : "", describe(list->range));
   }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
+    if (!one_of->listed_by.empty()) {
+      return std::string(one_of->listed_by);
+    }
     std::vector<std::string> names;
     for (const Choice& choice : one_of->choices) {
       names.push_back(fmt::format("`\"{}\"`", choice.name));
@@ -160,14 +163,6 @@ std::string row(std::string_view name, std::string_view kind, std::string_view o
   return fmt::format("| `{}` | {} | {} | {} |\n", name, kind, otherwise, help);
 }
 
-// When a key means something, in words; empty: always.
-std::string condition_of(const Key<Job>& key) {
-  if (key.belongs.to.empty() && !key.method.empty()) {
-    return fmt::format("strategy.sync = \"{}\"", key.method);
-  }
-  return std::string(key.belongs.to);
-}
-
 // Rows for the keys inside a list of tables, all of which are needed.
 template <class Record>
 std::string inner_rows(std::string_view list) {
@@ -192,16 +187,19 @@ std::string changes_to_toml(const JobSchema& schema, const Job& job) {
   });
 }
 
-std::string describe_keys(const JobSchema& schema) {
+std::string describe_keys(const JobSchema& schema, std::string_view method) {
   Job defaults = schema.default_job();
   std::string text = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
   for (const Key<Job>& key : schema.keys()) {
+    if (key.method != method) {
+      continue;
+    }
     std::string help(key.help);
-    if (const std::string condition = condition_of(key); !condition.empty()) {
+    if (!key.belongs.to.empty()) {
       const std::string_view how = key.belongs.needed     ? "needed for"
                                    : key.belongs.may_rest ? "for"
                                                           : "only for";
-      help += fmt::format("; {} {}", how, condition);
+      help += fmt::format("; {} {}", how, key.belongs.to);
     }
     text += row(key.name, kind_of_value(key), default_of(defaults, key), help);
     std::visit(

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "job/schema.h"
 
@@ -14,7 +15,8 @@ std::string to_toml(const JobSchema& schema, const Job& job);
 // Only the keys that have another value than they would have by default.
 std::string changes_to_toml(const JobSchema& schema, const Job& job);
 
-// All keys as a Markdown table: name, what the value may be, default, meaning.
-std::string describe_keys(const JobSchema& schema);
+// Markdown: a table of the keys of a method, or of those that are no method's own. A method without
+// keys has a table without rows.
+std::string describe_keys(const JobSchema& schema, std::string_view method = {});
 
 }  // namespace motley

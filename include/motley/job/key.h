@@ -49,6 +49,7 @@ struct PerWorker {  // numbers, one per worker
 struct OneOf {
   std::string_view noun;  // with its article: "a graph"
   std::span<const Choice> choices;
+  std::string_view listed_by = {};  // for documents, where the choices may grow
 };
 struct YesOrNo {};        // true or false
 struct AnyPath {};        // a string, not empty
