@@ -14,6 +14,7 @@
   METHOD(kPsBsp)               \
   METHOD(kPsAsp)               \
   METHOD(kPsSsp)               \
+  METHOD(kPsDssp)              \
   METHOD(kAdsp)                \
   METHOD(kAshl)                \
   METHOD(kLocalSgd)

@@ -1,0 +1,15 @@
+// Settings of the method ps_dssp: [strategy.ps_dssp] in a job file (docs/ps_dssp.md).
+#pragma once
+
+#include <cstdint>
+
+namespace motley {
+
+// Commits that a worker may be ahead of the slowest: the lower bound always, up to the upper one
+// where waiting later costs less.
+struct PsDsspOptions {
+  std::int64_t staleness_low = 3;    // s_L
+  std::int64_t staleness_high = 15;  // s_H
+};
+
+}  // namespace motley
