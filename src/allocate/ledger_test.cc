@@ -55,7 +55,7 @@ RC_GTEST_PROP(Ledger, UsesEverySampleOnceAnEpoch, ()) {
     std::vector<SampleIndex> epoch(first, first + static_cast<std::ptrdiff_t>(epoch_size));
     std::ranges::sort(epoch);
     RC_ASSERT(std::ranges::adjacent_find(epoch) == epoch.end());
-    RC_ASSERT(epoch.back() < dataset);
+    RC_ASSERT(epoch.back() < static_cast<SampleIndex>(dataset));
   }
 }
 
