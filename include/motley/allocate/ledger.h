@@ -1,10 +1,13 @@
 // Which samples a step uses: every sample exactly once an epoch, in an order that the seed alone
 // decides, so that real, simulated and single-worker runs see the same batches.
 //
-// A run is one long row of samples: epoch after epoch, each a shuffle of the data set. A step of
-// all workers takes the next `batch` of them, fewer at the end of an epoch and at the end of the
+// A run is one long row of samples: epoch after epoch, each a permutation of the data set. A step
+// of all workers takes the next `batch` of them, fewer at the end of an epoch and at the end of the
 // run. Workers without a common step take theirs as they come (dispenser.h), also across that
 // border.
+//
+// The order of an epoch is computed, not stored (allocate/keyed_permutation.h): a ledger of any
+// data set takes the memory of one step, and any place of the run can be asked for.
 #pragma once
 
 #include <algorithm>
@@ -48,19 +51,14 @@ class Ledger {
     const std::int64_t left = options_.dataset - used % options_.dataset;
     return samples_after(options_, used, std::min(options_.batch, left));
   }
-  // The samples themselves, valid until the next call.
+  // The samples themselves, valid until the next call. Cost: O(step.count), wherever the step is.
   std::span<const SampleIndex> samples(const StepSamples& step);
 
   const LedgerOptions& options() const { return options_; }
 
  private:
-  // Those of a step that are of its first epoch.
-  std::span<const SampleIndex> samples_of_epoch(const StepSamples& step);
-
   LedgerOptions options_;
-  std::int64_t shuffled_epoch_ = -1;
-  std::vector<SampleIndex> order_;       // of that epoch
-  std::vector<SampleIndex> of_several_;  // samples of a step in more than one
+  std::vector<SampleIndex> samples_;  // of the last call
 };
 
 // Samples in the whole run: the smaller of `epochs` and `steps`, whichever are given (0 = not).
