@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "compute/named_tensor.h"
 #include "motley/sync/replica.h"
 
 namespace motley {
@@ -17,12 +18,13 @@ namespace motley {
 class FlatModel {
  public:
   // Float tensors on the CPU, which get new storage.
-  FlatModel(std::vector<torch::Tensor> parameters, const std::vector<torch::Tensor>& buffers);
+  FlatModel(const NamedTensors& parameters, const NamedTensors& buffers);
 
   Block parameters() const;
   Block gradient() const;  // with room for Replica::kTail behind it
   Block tail() const;      // which is this
   Block buffers() const;
+  const std::vector<TensorInfo>& tensors() const { return infos_; }  // as Replica::tensors()
 
   // All parameters, and all gradients without the tail, as one long tensor each.
   const torch::Tensor& all_parameters() const { return parameters_; }
@@ -34,6 +36,7 @@ class FlatModel {
   void gather_gradients();
 
  private:
+  std::vector<TensorInfo> infos_;
   std::vector<torch::Tensor> tensors_;    // the parameters
   std::vector<torch::Tensor> gradients_;  // windows onto summands_, one of each
   torch::Tensor parameters_;

@@ -93,7 +93,8 @@ class Servers {
   Servers(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in)
       : let_in_(std::move(let_in)) {
     for (int server = worker; server < job.servers(); server += job.cluster.workers) {
-      threads_.emplace_back([this, &job, server] { run_server(job, job.cluster.workers + server); });
+      threads_.emplace_back(
+          [this, &job, server] { run_server(job, job.cluster.workers + server); });
     }
   }
   ~Servers() { join(); }
@@ -147,9 +148,7 @@ class Run::Impl {
     me.rank = world.rank;
     me.token = world.token;
     me.job = to_toml(job_);
-    me.parameters = hooks.parameters.empty()
-                        ? fmt::format("parameters {}", replica.parameters().size)
-                        : std::move(hooks.parameters);
+    me.parameters = std::move(hooks.settings) + describe(replica.tensors());
     if (world.rank == 0) {
       open_rendezvous(session, me, samples, std::move(hooks.evaluate));
     }
