@@ -1,14 +1,14 @@
-// How long motley's all-reduce takes beside gloo's: same processes, same buffer, same minute.
+// Compares motley's all-reduce with gloo's: same processes, same buffer, same minute.
 //
 //   all_reduce_bench [--workers N]... [--quick] [--json FILE]
 //
-// For every number of processes (2, then 4) and every size of sizes.h, the contenders take turns
-// in short blocks; a barrier comes before each block, and the order changes with every round. A
-// contender's time is the median over its blocks (a block lasts as long as in its slowest
-// process), so a moment in which the machine was busy elsewhere hurts one block, not the claim.
-// `ratio` is gloo's median over motley's: above 1, motley is faster. `best` is the same of their
-// fastest blocks, which a busy machine disturbs least; the spread is the least and the greatest
-// ratio of one round. The result of every block is checked to the last bit.
+// For every number of processes (2, then 4) and every size of sizes.h, the contenders take turns in
+// short blocks; a barrier precedes each block, and the order changes every round. A contender's
+// time is the median over its blocks (a block lasts as long as in its slowest process), so a
+// disturbance hurts one block, not the result. `ratio` is gloo's median over motley's: above 1,
+// motley is faster. `best` is the same for their fastest blocks, which are disturbed least; the
+// spread is the smallest and largest ratio of one round. The result of every block is checked to
+// the last bit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,23 +39,23 @@ static_assert(std::all_of(kSizes.begin(), kSizes.end(), [](const Size& size) {
   return size.rounds <= kMaxRounds && size.iterations <= kMaxIterations;
 }));
 
-struct Options {
+struct BenchOptions {
   std::vector<int> workers;
   bool quick = false;
   std::string json_file;
 };
 
-// What all processes of a measurement see.
+// What all processes of a measurement share.
 struct Shared {
-  // Seconds per all-reduce: each process writes its own, the parent reads when all have ended.
+  // Seconds per all-reduce: each process writes its own; the parent reads them when all have ended.
   double seconds[kSizes.size()][kMaxRounds][kContenders][kMaxWorkers];
 };
 
 // One process of a measurement.
-class Worker {
+class BenchWorker {
  public:
-  Worker(int rank, int size, const TemporaryDirectory& rendezvous, SharedMemory<Shared>& shared,
-         bool quick)
+  BenchWorker(int rank, int size, const TemporaryDirectory& rendezvous,
+              SharedMemory<Shared>& shared, bool quick)
       : rank_(rank), size_(size), shared_(shared), quick_(quick) {
     contenders_.push_back(make_motley_contender(rank, size, rendezvous.subdirectory("motley")));
     contenders_.push_back(make_gloo_contender(rank, size, rendezvous.subdirectory("gloo")));
@@ -66,7 +66,7 @@ class Worker {
     for (std::size_t s = 0; s < kSizes.size(); ++s) {
       const std::span<float> values = std::span(buffer).first(kSizes[s].floats());
       for (auto& contender : contenders_) {
-        time_block(*contender, values, 1);  // the sum itself, before anything is timed
+        time_block(*contender, values, 1);  // checks the sum before anything is timed
         time_block(*contender, values, std::min(5, kSizes[s].iterations));  // warm-up
       }
       const int rounds = rounds_of(kSizes[s], quick_);
@@ -78,7 +78,7 @@ class Worker {
         }
       }
     }
-    shared_.wait_for_all();  // nobody hangs up while another still listens
+    shared_.wait_for_all();  // no process hangs up while another still listens
   }
 
  private:
@@ -143,7 +143,7 @@ std::vector<Row> measure(int workers, bool quick) {
   SharedMemory<Shared> shared(workers);
   TemporaryDirectory rendezvous;
   const bool well = run_processes(workers, kLimitSeconds, [&](int rank) {
-    Worker(rank, workers, rendezvous, shared, quick).run();
+    BenchWorker(rank, workers, rendezvous, shared, quick).run();
   });
   if (!well) {
     throw std::runtime_error(fmt::format("all-reduce with {} processes failed", workers));
@@ -182,9 +182,9 @@ Rows rows_of(const std::vector<Row>& measured) {
   return rows;
 }
 
-// nullopt: the usage is to be printed.
-std::optional<Options> parse(int argc, char** argv) {
-  Options options;
+// nullopt: print the usage.
+std::optional<BenchOptions> parse(int argc, char** argv) {
+  BenchOptions options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view flag = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : nullptr;

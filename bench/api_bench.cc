@@ -1,11 +1,11 @@
-// What the API costs a program: a step of mlp through motley::Trainer with one worker, beside the
+// The overhead of the API: a step of mlp through motley::Trainer with one worker, compared with the
 // same step in a hand-written libtorch loop.
 //
 //   api_bench [--quick] [--json FILE]
 //
-// Both in one process, some steps of the one and some of the other in turns, the same samples and
-// the same arithmetic. What is counted is wall time, and processor time of the whole process: the
-// coordinator's thread is part of what a step costs.
+// Both run in one process, some steps of each in turns, with the same samples and arithmetic. Wall
+// time and the processor time of the whole process are measured: the coordinator's thread is part
+// of the cost of a step.
 #include <motley/trainer.h>
 #include <torch/torch.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kSamples = 8192;
 constexpr std::int64_t kBatch = 256;
-constexpr int kTurn = 40;  // steps
+constexpr int kTurn = 40;  // steps per turn
 
 double cpu_seconds() {
   timespec time{};
@@ -37,7 +37,7 @@ struct Learner {
   torch::optim::SGD optimizer{model->parameters(), torch::optim::SGDOptions(0.05).momentum(0.9)};
 };
 
-// Of a step, in microseconds.
+// Per step, in microseconds.
 struct Took {
   std::vector<double> wall;
   std::vector<double> cpu;
@@ -54,7 +54,7 @@ void take_turn(Took& took, const Step& step) {
   took.cpu.push_back(1e6 * (cpu_seconds() - cpu) / kTurn);
 }
 
-// Of each turn beside the one before it: what else the machine is doing is in both.
+// Compares each turn with the one before it, so that disturbances affect both.
 double added_percent(const std::vector<double>& before, const std::vector<double>& after) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -75,7 +75,7 @@ Rows measure(bool quick) {
 
   Learner plain;
   std::vector<std::int64_t> places(kBatch);
-  const auto order = torch::randperm(kSamples, torch::kLong);  // as a data loader shuffles
+  const auto order = torch::randperm(kSamples, torch::kLong);  // like a shuffling data loader
   std::int64_t at = 0;
   const auto plain_step = [&] {
     const auto* next = order.data_ptr<std::int64_t>() + at;

@@ -1,4 +1,4 @@
-// What the benchmarks have in common: their flags, the median, the file of rows.
+// Common parts of the benchmarks: flags, the median, the output file.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ inline double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-// Nothing when there is no file to write to.
+// Does nothing if `file` is empty.
 inline void write_rows(const std::string& file, const Rows& rows) {
   if (file.empty()) {
     return;
@@ -35,7 +35,7 @@ inline void write_rows(const std::string& file, const Rows& rows) {
   }
 }
 
-// main() of a program whose flags are [--quick] [--json FILE].
+// main() of a program with the flags [--quick] [--json FILE].
 inline int bench_main(int argc, char** argv, std::string_view name, Rows (*measure)(bool quick)) {
   bool quick = false;
   std::string json_file;

@@ -1,4 +1,4 @@
-// The product's own node and fabric in a process of a benchmark. The nodes meet through files in a
+// motley's own node and fabric in a process of a benchmark. The nodes meet through files in a
 // directory, as Gloo's do.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace motley::bench {
 
 class BenchNode {
  public:
-  // Returns when all have met: workers 0 .. size-1, and the coordinator if there is to be one.
+  // Returns when all have met: workers 0 .. size-1, and the coordinator if there is one.
   enum class Coordinator { kNone, kPresent };
   BenchNode(Rank rank, int size, Coordinator coordinator, const std::filesystem::path& meeting);
   ~BenchNode() { fabric_.close(1.0); }

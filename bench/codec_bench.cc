@@ -1,10 +1,10 @@
-// What it costs to bring numbers into the form in which they travel, beside a plain copy of memory.
+// The cost of encoding and decoding numbers, compared with a plain copy of memory.
 //
 //   codec_bench [--quick] [--json FILE]
 //
-// A copy of the same 32-bit floats is what sending them as they are would cost at least. What is
-// compared is floats in a second, as bytes of floats. Both take turns; blocks are larger than any
-// cache. The figure is the ratio of medians.
+// A copy of the same 32-bit floats is the least that sending them unencoded would cost. The unit is
+// bytes of floats per second. Both take turns; blocks are larger than any cache. The figure is the
+// ratio of medians.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -73,7 +73,7 @@ Rows measure(bool quick) {
       encodes.push_back(bytes_per_second([&] { encoder.encode(values, bytes); }));
       decodes.push_back(bytes_per_second([&, k = kind] {
         if (!decode(k, bytes, other)) {
-          throw std::runtime_error("own bytes were refused");
+          throw std::runtime_error("the decoder rejected encoded bytes");
         }
       }));
       copies.push_back(bytes_per_second(

@@ -1,6 +1,6 @@
-// One way to sum floats over the processes of a benchmark. Made in every process, used by one
-// thread, one call at a time. While it is not being called it must leave the processor alone: the
-// others are measured meanwhile.
+// One way to sum floats over the processes of a benchmark. Created in every process, used by one
+// thread, one call at a time. Between calls it must not use the processor, because the others are
+// measured then.
 #pragma once
 
 #include <span>

@@ -1,14 +1,14 @@
-// What the controller of partial reduce costs.
+// The cost of partial reduce's controller.
 //
 //   controller_bench [--quick] [--json FILE]
 //
-// Decisions: ready signals per second that the Controller alone turns into groups, among 1,024
-// workers of unlike speeds. The figure is the median of a few runs.
+// Decisions: how many ready signals per second the Controller alone turns into groups, among 1,024
+// workers of different speeds. The figure is the median of a few runs.
 //
-// A real step: two worker processes take steps without computing, by turns with all_reduce and with
-// partial_reduce in groups of both of them, beside a coordinator process. They exchange the same
-// model, so what a step of partial_reduce takes longer is what the signal, the decision and the
-// answer add to it. The figure is the difference of the medians of many short blocks.
+// A real step: two worker processes take steps without computing, alternately with all_reduce and
+// with partial_reduce in groups of two, beside a coordinator process. Both exchange the same model,
+// so the extra time of partial_reduce is that of the signal, the decision and the answer. The
+// figure is the difference of the medians of many short blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "bench_main.h"
 #include "bench_node.h"
+#include "motley/sync/partial_reduce.h"
 #include "numbers.h"
 #include "processes.h"
 #include "shared.h"
@@ -41,7 +42,7 @@ double seconds_since(Clock::time_point begin) {
 constexpr int kCrowd = 1024;
 constexpr int kSignals = 1'000'000;
 
-// Workers that are ready again some time after their group has left, a quarter of them slow ones.
+// Workers become ready again some time after their group has left; a quarter of them are slow.
 double signals_per_second(int group, int signals) {
   GroupRules rules;
   rules.workers = kCrowd;
@@ -75,26 +76,26 @@ double signals_per_second(int group, int signals) {
 // --- a real step
 
 constexpr int kWorkers = 2;
-constexpr std::int64_t kSteps = 300;  // of a block
+constexpr std::int64_t kSteps = 300;  // in a block
 constexpr int kMaxRounds = 60;
 constexpr std::size_t kFloats = 4'000;  // one small message
 constexpr unsigned kLimitSeconds = 300;
 constexpr const char* kMethods[] = {"all_reduce", "partial_reduce"};
 
-class Nobody final : public Observer {
+class ControllerObserver final : public Observer {
  public:
   void on_step(Seconds, const Progress&, const WorkerResult&) override {}
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
 };
 
 struct Blocks {
-  double seconds[2][kMaxRounds][kWorkers];  // of a step
+  double seconds[2][kMaxRounds][kWorkers];  // per step
 };
 
 Job block_job(const char* method) {
   Job job;
   job.strategy.sync = method;
-  job.strategy.partial_reduce.group = kWorkers;
+  job.strategy.of<PartialReduceOptions>().group = kWorkers;
   job.train.batch = kWorkers;
   job.train.steps = kSteps;
   job.train.eval_every = 0;
@@ -103,8 +104,8 @@ Job block_job(const char* method) {
   return job;
 }
 
-// The coordinator watches over its workers all the time, as runtime/coordinator/coordinator.cc
-// does; its method's service runs beside that.
+// The coordinator watches its workers all the time, as runtime/coordinator/coordinator.cc does; the
+// method's service runs beside that.
 void coordinate(Node& node, const Job& job, std::atomic<bool>& over) {
   node.spawn("service", [&](Node& service) {
     serve(service, job, 1'000, [] { return false; });
@@ -121,7 +122,7 @@ void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks
                int rounds) {
   BenchNode own(rank, kWorkers, BenchNode::Coordinator::kPresent, meeting.subdirectory("motley"));
   Numbers replica(kFloats);
-  Nobody nobody;
+  ControllerObserver nobody;
   for (int round = 0; round < rounds; ++round) {
     for (int turn = 0; turn < 2; ++turn) {
       const int method = (round + turn) % 2;
@@ -136,15 +137,15 @@ void take_part(Rank rank, const TemporaryDirectory& meeting, SharedMemory<Blocks
       }
     }
   }
-  shared.wait_for_all();  // nobody hangs up while another still listens
+  shared.wait_for_all();  // no process hangs up while another still listens
 }
 
-struct Step {
+struct StepTimes {
   double all_reduce_us;
   double partial_reduce_us;
 };
 
-Step measure_step(int rounds) {
+StepTimes measure_step(int rounds) {
   SharedMemory<Blocks> shared(kWorkers + 1);
   const TemporaryDirectory meeting;
   const bool well = run_processes(kWorkers + 1, kLimitSeconds, [&](int process) {
@@ -164,7 +165,7 @@ Step measure_step(int rounds) {
 }
 
 Rows measure(bool quick) {
-  const Step step = measure_step(quick ? 15 : kMaxRounds);
+  const StepTimes step = measure_step(quick ? 15 : kMaxRounds);
   const double added = step.partial_reduce_us - step.all_reduce_us;
   fmt::print(
       "step of {} workers: all_reduce {:.1f} us, partial_reduce {:.1f} us: added {:.1f} us\n",

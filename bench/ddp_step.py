@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""The time of a training step with PyTorch's DistributedDataParallel over Gloo.
+"""Times a training step with PyTorch's DistributedDataParallel over Gloo.
 
 usage: ddp_step.py mlp|cnn [--workers 2] [--batch 256] [--steps N] [--warm-up N] [--data DIR]
 
-Prints one JSON object: the mean and the median seconds of a step after the warm-up, as rank 0 saw
-them. The model, the batch and the work of a step are those of bench/jobs/MODEL.toml: samples are
-held as bytes, a step takes its rows out by index and makes floats of them (no DataLoader: its
-worker processes would cost DDP more than they bring here), forward, backward with the gradient
-averaged, SGD with momentum. One torch thread per worker, on the loopback interface.
+Prints one JSON object: the mean and median seconds per step after the warm-up, on rank 0. Model,
+batch and work per step are those of bench/jobs/MODEL.toml: samples are stored as bytes, a step
+selects rows by index and converts them to floats (without a DataLoader, whose worker processes
+would slow DDP down here), then forward, backward with averaged gradients, SGD with momentum. One
+torch thread per worker, on the loopback interface.
 """
 import argparse
 import gzip
@@ -27,8 +27,7 @@ import torch
 from torch import distributed, nn
 
 
-# Layer for layer the models of src/compute/models.cc, for 28x28 images of one channel and 10
-# classes.
+# The models of src/compute/models.cc, for 28x28 images with one channel and 10 classes.
 def mlp():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(inplace=True),
                          nn.Linear(128, 10))
@@ -58,14 +57,14 @@ def load(folder):
 
 
 def standardisation(images):
-    """What gives the pixels mean 0 and deviation 1: pixel * scale + shift."""
+    """Scale and shift that give the pixels mean 0 and standard deviation 1: pixel * scale + shift."""
     values = images.numpy()
     mean, deviation = float(values.mean()), float(values.std())
     return 1 / deviation, -mean / deviation
 
 
 def time_steps(rank, options, rendezvous):
-    """Seconds of every step after the warm-up."""
+    """Returns the seconds of every step after the warm-up."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
     distributed.init_process_group("gloo", init_method=f"file://{rendezvous}/store", rank=rank,

@@ -21,8 +21,7 @@ class GlooContender final : public Contender {
 
   std::string name() const override { return "gloo"; }
 
-  // The ring is what gloo chooses itself and what PyTorch calls; options are made per call, as
-  // PyTorch does.
+  // The ring is gloo's own choice and what PyTorch uses; options are made per call, as in PyTorch.
   void all_reduce(std::span<float> values) override {
     gloo::AllreduceOptions options(context_);
     options.setAlgorithm(gloo::AllreduceOptions::Algorithm::RING);

@@ -1,10 +1,10 @@
-// What the mean of neighbours' models costs, beside a plain copy of memory.
+// The cost of averaging neighbours' models, compared with a plain copy of memory.
 //
 //   mean_bench [--quick] [--json FILE]
 //
-// The mean of k models of others and one's own reads k + 1 models and writes one; a copy reads one
-// and writes one. Both are bound by memory, so what is compared is the bytes that they move in a
-// second. They take turns; models are larger than any cache. The figure is the ratio of medians.
+// The mean of a model and those of k neighbours reads k + 1 models and writes one; a copy reads one
+// and writes one. Both are limited by memory, so bytes moved per second are compared. They take
+// turns; models are larger than any cache. The figure is the ratio of medians.
 #include <fmt/format.h>
 
 #include <chrono>

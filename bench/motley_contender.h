@@ -8,8 +8,8 @@
 
 namespace motley::bench {
 
-// Called once in each of `size` processes; returns when all of them are connected.
-// `rendezvous_dir` is an empty directory that they share and this contender has to itself.
+// Call it once in each of `size` processes; returns when all are connected. `rendezvous_dir` is an
+// empty directory that they share, used by this contender only.
 std::unique_ptr<Contender> make_motley_contender(int rank, int size, std::string rendezvous_dir);
 
 }  // namespace motley::bench

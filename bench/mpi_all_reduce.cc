@@ -1,11 +1,11 @@
-// How long Open MPI's all-reduce takes, on the sizes of all_reduce_bench and with its blocks,
-// checks and medians. A program of its own, because mpirun starts its processes.
+// Times Open MPI's all-reduce with the sizes, blocks, checks and medians of all_reduce_bench. It is
+// a separate program because mpirun starts its processes.
 //
 //   mpirun -n N mpi_all_reduce NAME [--quick]     one JSON object per line on stdout
 //
-// NAME goes into the rows: which transport this was is mpirun's doing and cannot be asked for here.
+// NAME goes into the rows: mpirun chooses the transport, and this program cannot query it.
 #include <fmt/format.h>
-#define OMPI_SKIP_MPICXX 1  // the C interface is all we use
+#define OMPI_SKIP_MPICXX 1  // only the C interface is used
 #include <mpi.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void measure(const char* name, bool quick) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   std::vector<float> buffer(kSizes.back().floats());
   for (const Size& s : kSizes) {
-    time_block(rank, size, buffer, s.floats(), 1);  // the sum itself, before anything is timed
+    time_block(rank, size, buffer, s.floats(), 1);  // checks the sum before anything is timed
     time_block(rank, size, buffer, s.floats(), std::min(5, s.iterations));  // warm-up
     std::vector<double> blocks;
     for (int round = 0; round < rounds_of(s, quick); ++round) {

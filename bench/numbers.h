@@ -1,4 +1,4 @@
-// Numbers to exchange; nothing to compute.
+// A replica with numbers to exchange and nothing to compute.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Numbers whose sum over the processes is exact, whatever the order of the additions: small whole
-// numbers, scaled by powers of two when the number of processes is one.
+// Numbers whose sum over the processes is exact in any order: small integers, scaled by powers of
+// two if the number of processes is one.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace motley::bench {
 
-// What process `rank` puts at place `i`: differs between places, so that a segment in the wrong
-// place is seen, and between processes, so that one counted twice is seen.
+// The value of process `rank` at place `i`. It differs between places, so that a misplaced segment
+// is detected, and between processes, so that one counted twice is detected.
 inline float pattern(int rank, std::size_t i) {
   return static_cast<float>((i + i / 1021) % 251) + static_cast<float>(rank * 7);
 }
@@ -20,8 +20,8 @@ inline void fill_pattern(int rank, std::span<float> values) {
   }
 }
 
-// The first place where `values` is not what `iterations` all-reduces of the pattern give, or
-// values.size(). The first one sums, each further one multiplies by `size`.
+// The first place where `values` is not the result of `iterations` all-reduces of the pattern, or
+// values.size(). The first one sums; each further one multiplies by `size`.
 inline std::size_t first_wrong(std::span<const float> values, int size, int iterations) {
   const float growth = std::pow(static_cast<float>(size), static_cast<float>(iterations - 1));
   const float of_ranks = 7.0F * static_cast<float>(size * (size - 1)) / 2.0F;

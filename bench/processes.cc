@@ -19,7 +19,7 @@ namespace {
 
 [[noreturn]] void run_child(int rank, pid_t parent, const std::function<void(int)>& body) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) {  // it died before the line above
+  if (getppid() != parent) {  // the parent died before the line above
     _exit(1);
   }
   int code = 0;
@@ -30,10 +30,10 @@ namespace {
     code = 1;
   }
   std::fflush(stderr);
-  _exit(code);  // not exit(): what the parent had buffered on stdout is the parent's to write
+  _exit(code);  // not exit(): the parent writes its own buffered output
 }
 
-// How a child ended, or nothing when it ended well.
+// How a child ended; empty if it succeeded.
 std::string complaint(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -42,7 +42,7 @@ std::string complaint(int status) {
   return code == 0 ? "" : fmt::format("exit code {}", code);
 }
 
-// The next child that ended, or 0 when none did within `left_s`. SIGCHLD must be blocked.
+// The next child that ended, or 0 if none did within `left_s`. SIGCHLD must be blocked.
 pid_t wait_for_one(double left_s, int& status) {
   const pid_t done = waitpid(-1, &status, WNOHANG);
   if (done != 0 || left_s <= 0) {
@@ -72,7 +72,7 @@ void kill_and_reap(std::vector<pid_t>& children) {
   children.clear();
 }
 
-// True when all of them end well in time.
+// True if all of them succeed in time.
 bool wait_for_all(std::vector<pid_t> children, unsigned limit_s) {
   const double deadline = seconds_now() + limit_s;
   while (!children.empty()) {

@@ -1,13 +1,12 @@
-// What it costs to record a run, per step of a worker.
+// The cost of recording a run, per step of a worker.
 //
 //   record_bench [--quick] [--json FILE]
 //
-// Four workers on the virtual clock with next to nothing to compute and to send, once with a
-// journal that is taken after every step into the record of the run, once with none, in turns. What
-// is counted is processor time: on a real cluster journals are taken by other threads and the
-// record is the coordinator's, but it has to be done all the same. Encoding for the way to the
-// coordinator is counted too. The figure is the difference of medians; scripts/bench sets it beside
-// a step of the smallest model.
+// Four simulated workers with next to nothing to compute and to send, alternately with a journal
+// that is moved into the record after every step, and without. Processor time is measured: on a
+// real cluster other threads collect journals and the coordinator keeps the record, but the work is
+// the same. Encoding for the network is included. The figure is the difference of medians;
+// scripts/bench compares it with a step of the smallest model.
 #include <fmt/format.h>
 
 #include <ctime>
@@ -28,7 +27,7 @@ constexpr int kWorkers = 4;
 constexpr std::int64_t kSteps = 5'000;
 constexpr std::size_t kFloats = 100;
 
-// What runtime/worker/worker.cc and runtime/coordinator/coordinator.cc do with a journal.
+// Does with a journal what runtime/worker/worker.cc and runtime/coordinator/coordinator.cc do.
 class Keeper final : public Observer {
  public:
   Keeper(Rank rank, Journal* journal, RunRecord& record)
@@ -70,7 +69,7 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Of a step of a worker, in microseconds.
+// Microseconds per step of a worker.
 double step_us(bool recorded) {
   const Job job = small_job();
   RunFacts facts;

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Makes one table of what scripts/bench measured, and says whether the claims hold.
+"""Makes one table of the results of scripts/bench, and says whether the claims hold.
 
 usage: report.py MEASURED [--out FILE] [--busy BEFORE AFTER]
 
-MEASURED is a directory with what the benchmarks wrote:
+MEASURED is a directory with the output of the benchmarks:
   all_reduce-*.json            rows of all_reduce_bench
   mpi-*.jsonl                  rows of mpi_all_reduce, one per line
   step-MODEL-ROUND-motley.json summary of `motley train`
@@ -16,13 +16,13 @@ MEASURED is a directory with what the benchmarks wrote:
   record.json                  row of record_bench
   api.json                     row of api_bench
 
-Every figure is a ratio, other / motley: above 1 motley is faster. motley and Gloo take turns in the
-same processes, motley and DDP run by run; Open MPI's come from a run of its own right after. The
-spread is the least and the greatest ratio of a single round: when it is wide, the machine was busy
-with something else. --busy is the percentage of the cores that others used before and after. On a
-busy machine the time of a small message can move a hundredfold, for one contender and not for the
-other, so that such a run is no evidence, whichever way it came out. Exit code 1: a required ratio
-was missed, or a required measurement is missing.
+Every figure is a ratio, other / motley: above 1, motley is faster. motley and Gloo take turns in the
+same processes, motley and DDP run by run; Open MPI is measured in its own run right after. The
+spread is the smallest and largest ratio of a single round: if it is wide, the machine was busy.
+--busy is the percentage of the cores that other processes used before and after. On a busy machine
+the time of a small message can change a hundredfold for one contender and not for the other, so
+such a run proves nothing either way. Exit code 1: a required ratio was missed, or a required
+measurement is missing.
 """
 import argparse
 import glob
@@ -40,11 +40,11 @@ ADDED_US = 50  # to a step, by the controller of partial reduce
 FIRST_STEP_MS = 10  # of a data set of 10^9 samples
 API_OVERHEAD = 0.02  # of a step
 RECORDING = 0.01  # of a step of the smallest model, at most
-# Of the speed of a memory copy; what is not here is measured and nothing is claimed.
+# Relative to a memory copy. Others are measured, but nothing is claimed about them.
 CODEC_RATIOS = {("fp16", "encode"): 0.5, ("fp16", "decode"): 0.5, ("bf16", "encode"): 0.5,
                 ("bf16", "decode"): 0.5, ("int8", "encode"): 0.25, ("int8", "decode"): 0.25,
                 ("topk", "encode"): 0.1}
-BUSY_PERCENT = 10  # above it, the figures are no evidence
+BUSY_PERCENT = 10  # above it, the figures prove nothing
 STEP_MODELS = ("mlp", "cnn")
 WORKERS = (2, 4)
 
@@ -94,7 +94,7 @@ def gloo_rows(folder):
 
 
 def mpi_rows(folder, motley_us):
-    """Open MPI starts its own processes, so these stand beside motley's of the same minute."""
+    """Open MPI starts its own processes, so these are compared with motley's results of the same minute."""
     for _, text in read_files(folder, "mpi-*.jsonl"):
         for row in map(json.loads, text.splitlines()):
             name = all_reduce_name(row["workers"], row["bytes"])
@@ -104,7 +104,7 @@ def mpi_rows(folder, motley_us):
 
 
 def step_rows(folder):
-    """A motley step is seconds / steps of the whole run, DDP's the mean after its warm-up."""
+    """A motley step is seconds / steps of the whole run; DDP's is the mean after its warm-up."""
     for model in STEP_MODELS:
         motley, ddp = [], []
         for path, text in read_files(folder, f"step-{model}-*-*.json"):
@@ -132,7 +132,7 @@ def simulator_rows(folder):
 
 
 def record_rows(folder):
-    """What recording adds to a step, beside a hundredth of a step of mlp in the same run."""
+    """What recording adds to a step, compared with 1 % of a step of mlp in the same run."""
     mlp = [row for row in step_rows(folder) if " mlp" in row.what]
     for _, text in read_files(folder, "record.json") if mlp else ():
         for row in json.loads(text):
@@ -212,7 +212,7 @@ def print_table(rows):
 
 
 def missing(rows):
-    """Claims that nothing was measured for."""
+    """Claims without a measurement."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
               for bench in ("all_reduce", "step", "record", "api", "controller", "mean", "order",
                             "codec", "simulator")}
@@ -247,10 +247,10 @@ def main():
     for gap in gaps:
         print(f"missing: {gap}")
     for what in short:
-        print(f"short of what is required: {what}")
+        print(f"below the requirement: {what}")
     if max(options.busy) > BUSY_PERCENT:
         print(f"warning: others used {options.busy[0]}% of the cores before and {options.busy[1]}% "
-              "after: no evidence either way, measure again on a quiet machine")
+              "after: the figures prove nothing; measure again on a quiet machine")
     return 1 if short or gaps else 0
 
 

@@ -11,7 +11,7 @@
 
 namespace motley::bench {
 
-// A Data of zeros that all processes forked from now on see, and a barrier for so many of them.
+// Zero-initialised Data that all processes forked later share, and a barrier for `count` of them.
 template <class Data>
 class SharedMemory {
  public:
@@ -43,7 +43,7 @@ class SharedMemory {
   Layout* layout_;
 };
 
-// Gone with its last file when it goes out of scope.
+// A directory that is removed with its files when it goes out of scope.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

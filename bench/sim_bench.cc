@@ -1,5 +1,5 @@
-// Events per second of the simulator: 1,024 workers make one step of all_reduce with a phantom
-// model of 25 million parameters, with the product's own loop and strategy.
+// Events per second of the simulator: 1,024 workers take one step of all_reduce with a phantom
+// model of 25 million parameters, using motley's own loop and strategy.
 //
 //   sim_bench [--quick] [--json FILE]
 //
@@ -23,7 +23,7 @@ constexpr std::int64_t kSteps = 1;  // about 4 million events
 constexpr int kRuns = 5;
 constexpr int kQuickRuns = 3;
 
-struct Run {
+struct SimulationRun {
   std::uint64_t events;
   double seconds;
 
@@ -32,7 +32,7 @@ struct Run {
 
 Job phantom_job() {
   Job job;
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   job.train.batch = 64 * kWorkers;
   job.train.steps = kSteps;
   job.cluster.workers = kWorkers;
@@ -43,7 +43,7 @@ Job phantom_job() {
   return job;
 }
 
-class Nobody final : public Observer {
+class SimObserver final : public Observer {
  public:
   void on_step(Seconds, const Progress&, const WorkerResult&) override {}
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
@@ -51,11 +51,11 @@ class Nobody final : public Observer {
 
 void train_on(Node& node, const Job& job) {
   PhantomReplica replica(kParameters);
-  Nobody nobody;
+  SimObserver nobody;
   train(node, {job, job.train.batch * kSteps, replica, nobody, [] { return false; }});
 }
 
-Run run_once() {
+SimulationRun run_once() {
   const Job job = phantom_job();
   SimCluster cluster(job.cluster);
   for (Rank rank = 0; rank < kWorkers; ++rank) {
@@ -68,14 +68,14 @@ Run run_once() {
 }
 
 Rows measure(bool quick) {
-  std::vector<Run> runs;
+  std::vector<SimulationRun> runs;
   for (int i = 0; i < (quick ? kQuickRuns : kRuns); ++i) {
     runs.push_back(run_once());
   }
-  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+  std::sort(runs.begin(), runs.end(), [](const SimulationRun& a, const SimulationRun& b) {
     return a.events_per_second() < b.events_per_second();
   });
-  const Run& middle = runs[runs.size() / 2];
+  const SimulationRun& middle = runs[runs.size() / 2];
   fmt::print(
       "simulator, {} phantom workers: {:.2f} million events/s ({} events; {:.2f} .. {:.2f})\n",
       kWorkers, 1e-6 * middle.events_per_second(), middle.events,

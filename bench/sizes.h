@@ -1,5 +1,5 @@
-// The messages that the all-reduce benchmarks time, shared by every contender so that a row means
-// the same work: from a small model's bias to 25 million parameters.
+// The message sizes of the all-reduce benchmarks, shared by all contenders so that a row means the
+// same work: from a small model's bias to 25 million parameters.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,8 @@
 
 namespace motley::bench {
 
-// `rounds` blocks of `iterations` all-reduces per contender. Small messages get many short blocks:
-// a block is then over before the machine has changed its mind, and the median has much to choose
-// from.
+// `rounds` blocks of `iterations` all-reduces per contender. Small messages get many short blocks,
+// so that a disturbance affects few of them and the median is reliable.
 struct Size {
   std::size_t bytes;
   int iterations;
@@ -19,8 +18,8 @@ struct Size {
   std::size_t floats() const { return bytes / sizeof(float); }
 };
 
-// Repeated sums over n processes multiply by n; with n = 2 or 4 and so few iterations they stay
-// exact floats (see pattern.h), so that every timed block can be checked to the last bit.
+// Repeated sums over n processes multiply by n. With n = 2 or 4 and few iterations they stay exact
+// floats (see pattern.h), so every timed block can be checked to the last bit.
 inline constexpr int kMaxIterations = 50;
 
 inline constexpr std::array<Size, 8> kSizes = {{
@@ -34,7 +33,7 @@ inline constexpr std::array<Size, 8> kSizes = {{
     {100'000'000, 1, 11},
 }};
 
-// --quick: enough rounds to see that all is well, too few to claim anything.
+// --quick: enough rounds to check that everything works, too few to claim anything.
 inline constexpr int kQuickRounds = 7;
 
 inline int rounds_of(const Size& size, bool quick) {

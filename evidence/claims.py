@@ -1,8 +1,8 @@
-"""What was published, what motley's own issues promised, and how each is measured.
+"""What was published, what motley promises, and how each is measured.
 
-Every measure takes the runs of one seed, {variant: Run}, and gives a number, or None where a run did not
-come to what it is measured by. A claim holds when the mean over the seeds is within its bounds; one
-without bounds is reported and nothing is promised.
+Every measure takes the runs of one seed, {variant: Run}, and returns a number, or None if a run did not
+reach what is measured. A claim holds if the mean over the seeds is within its bounds. A claim without
+bounds is only reported.
 """
 from dataclasses import dataclass
 from typing import Callable, Optional
@@ -33,7 +33,7 @@ def ratio(above, below):
 
 
 def saved(slow, fast):
-    """The part of the time that `fast` saves of `slow`'s, in percent, at equal samples."""
+    """The time that `fast` saves compared with `slow`, in percent, at equal samples."""
     return lambda runs: 100 * (1 - runs[fast].seconds / runs[slow].seconds)
 
 
@@ -46,7 +46,7 @@ def iterates_faster(fast, slow):
 
 
 def sooner(fast, *others):
-    """How many times as long as `fast` the best of the others takes to the target."""
+    """The time to the target of the best of the others, divided by that of `fast`."""
 
     def measure(runs):
         times = [runs[other].time_to_target for other in others]
@@ -65,7 +65,7 @@ def saved_to_target(slow, fast):
 
 
 def sooner_to_loss(fast, slow):
-    """To the loss that `slow` has after three quarters of its run."""
+    """The same for the time to the loss that `slow` has after three quarters of its run."""
 
     def measure(runs):
         loss = runs[slow].loss_at(0.75)
@@ -83,7 +83,7 @@ def seconds_a_step(variant):
 
 
 def slowest_per_sample(than, besides):
-    """By how many percent the slowest of the others is slower per sample."""
+    """The additional time per sample of the slowest of the other runs, in percent."""
 
     def measure(runs):
         rates = [run.rate for name, run in runs.items() if name not in besides]
@@ -93,7 +93,7 @@ def slowest_per_sample(than, besides):
 
 
 def best_to_target(than):
-    """How many times as long as the first of all runs `than` takes to the target."""
+    """The time to the target of `than`, divided by that of the fastest run."""
 
     def measure(runs):
         reached = [run.time_to_target for run in runs.values() if run.time_to_target is not None]

@@ -1,4 +1,4 @@
-"""What scripts/reproduce may not get wrong: a miss, a run that failed, a target that nobody reached."""
+"""Tests of scripts/reproduce: a missed promise, a failed run, a target that no run reached."""
 import contextlib
 import io
 import os

@@ -1,4 +1,4 @@
-"""The settings in which the published systems' headlines are measured, paper by paper."""
+"""The settings in which the main claims of the published systems are measured, paper by paper."""
 from dataclasses import dataclass
 
 from claims import (
@@ -17,7 +17,7 @@ from claims import (
 from runs import Plan
 
 PUBLISHED = "scenarios/published"
-# notify_ack waits until its last update was taken; one server's link carries every worker's model.
+# notify_ack waits until its last update was used; one server's link carries every worker's model.
 BY_DESIGN = ("hop_notify_ack", "ps_one_server")
 
 
@@ -27,7 +27,7 @@ class Experiment:
     about: str  # where the setting comes from
     plans: dict  # {name: Plan}
     claims: tuple
-    word: str  # where we fall short of the paper, or are not sure
+    word: str  # remarks: where we fall short of the paper, or are not sure
     picture: tuple = ()  # (plan, variants): accuracy over time
 
 
@@ -52,17 +52,18 @@ def chao(seeds, quick):
     )
     return Experiment(
         "Chao, Liao and Gao: shares that adapt",
-        "Four workers, computing dominates. That mean / slowest is 1.5 to 2 follows from the paper's range: "
-        "equal shares cost A / (n * slowest), proportional ones A / sum.",
+        "Four workers; computing dominates. The paper's range implies that mean / slowest is 1.5 to 2: equal shares "
+        "cost A / (n * slowest), proportional ones A / sum.",
         {"chao": plan("chao", seeds, changes=("train.epochs=2",) if quick else ())},
         claims,
-        "The paper's rule, models and machines were not readable to us: the rule is our reconstruction, and the setting is "
-        "derived from the claim. What is left to the ideal is the first steps, before anybody has been measured.",
+        "We did not have the paper's rule, models and machines: the rule is our reconstruction, and the setting is "
+        "derived from the claim. The difference to the ideal comes from the first steps, before any worker has been "
+        "measured.",
     )
 
 
 def vineeth(seeds):
-    # The best that any shares can do: both take as long, 0.44 p + c, and the all-reduce takes 0.055 s.
+    # The best possible shares: both workers take equally long, 0.44 p + c, and the all-reduce takes 0.055 s.
     claims = (
         Claim("vineeth", "ResNet-50, 0.1 s of sleep: seconds a step, equal", "0.420 s",
               seconds_a_step("resnet50_0.1_sync"), "s"),
@@ -81,13 +82,14 @@ def vineeth(seeds):
     )
     return Experiment(
         "Vineeth: dynamic partitioning",
-        "Two workers, one of which sleeps in every step; times from the author's logs (t = 0.44 p + c). The simulation has "
-        "nothing random in it: all seeds give the same.",
+        "Two workers, one of which sleeps in every step; times are from the author's logs (t = 0.44 p + c). Nothing "
+        "in the simulation is random: all seeds give the same result.",
         {"vineeth": plan("vineeth", seeds[:1])},
         claims,
-        "With 0.1 s of sleep we save less than the logs say, and take as long a step as they say: in the logs the first worker "
-        "computes 0.279 s in the run with equal shares and 0.221 s in the others, so a part of that gain is the machine's. The "
-        "division of VGG-16's step into parts is our guess; that there is next to nothing to gain is the point of it.",
+        "With 0.1 s of sleep our dynamic step takes as long as in the logs, but we save less: in the logs the first "
+        "worker computes for 0.279 s in the run with equal shares and for 0.221 s in the others, so a part of that "
+        "gain comes from the machine, not from the method. How VGG-16's step is divided into parts is our guess; it "
+        "is the control, with almost nothing to gain.",
     )
 
 
@@ -99,9 +101,9 @@ def partial_reduce(seeds, quick):
               faster("groups_of_2_one_half", "all_reduce_one_half"), "x", least=1.65),
         Claim("partial_reduce_rate", "two of 8 at a third, groups of 2", "",
               faster("groups_of_2_two_third", "all_reduce_two_third"), "x", least=2.2),
-        Claim("partial_reduce_rate", "8 workers alike, groups of 2", "",
+        Claim("partial_reduce_rate", "8 identical workers, groups of 2", "",
               faster("groups_of_2_alike", "all_reduce_alike"), "x", least=0.97),
-        Claim("partial_reduce_rate", "8 workers alike, groups of 4", "",
+        Claim("partial_reduce_rate", "8 identical workers, groups of 4", "",
               faster("groups_of_4_alike", "all_reduce_alike"), "x", least=0.97),
         Claim("partial_reduce", "time to 0.85 against the best of all_reduce, ps_bsp, ps_asp", "1.21x to 2x",
               sooner("groups_of_2", *baselines), "x", least=1.21),
@@ -112,21 +114,22 @@ def partial_reduce(seeds, quick):
     )
     return Experiment(
         "Miao et al.: partial reduce",
-        "8 workers, two of them three times as slow; links so that exchanges weigh as a ResNet-50's do on 10 Gb/s. The cluster "
-        "is our guess, the range 1.21x to 2x over the best baseline is the paper's.",
+        "8 workers, two of them three times as slow. Links are chosen so that an exchange takes as large a part of a"
+        " step as that of a ResNet-50 on 10 Gb/s. The cluster is our guess; the range 1.21x to 2x over the best "
+        "baseline is the paper's.",
         {"partial_reduce_rate": plan("partial_reduce_rate", seeds[:1]),
          "partial_reduce": plan("partial_reduce", seeds, few)},
         claims,
-        "AD-PSGD is one of the paper's baselines too, and here it is the faster one: our workers exchange with their partner "
-        "wholly beside computing, at no cost to it, and averaging with anybody at any time is what two slow workers of eight "
-        "want. With free links (`--set cluster.bandwidth=1.25e9`) ps_asp comes near as well: partial reduce was 1.17x and 1.09x as fast "
-        "with seeds 1 and 2.",
+        "AD-PSGD is also one of the paper's baselines, and here it is faster than partial reduce: our workers "
+        "exchange models entirely during computing, at no cost, and averaging with any worker at any time suits a "
+        "cluster with two slow workers of eight. With fast links (`--set cluster.bandwidth=1.25e9`) ps_asp comes "
+        "close as well: partial reduce was 1.17x and 1.09x as fast with seeds 1 and 2.",
         ("partial_reduce", ("all_reduce", "ps_asp", "ad_psgd", "groups_of_2")),
     )
 
 
 def hop(seeds, quick):
-    # An independent simulation of the algorithms gave what these are held to, within 5 %.
+    # The expected values come from an independent simulation of the algorithms; 5 % is allowed.
     def expected(value):
         return {"least": 0.95 * value, "most": 1.05 * value}
 
@@ -156,12 +159,12 @@ def hop(seeds, quick):
     )
     return Experiment(
         "Luo et al.: Hop",
-        "16 workers on a ring-based graph. None of the paper's figures were at hand: what is beside ours comes from an "
-        "independent simulation of the algorithms.",
+        "16 workers on a ring-based graph. We did not have the paper's figures: those in the column *published* come"
+        " from an independent simulation of the algorithms.",
         {"hop_rate": plan("hop_rate", seeds), "hop": plan("hop", seeds, few)},
         claims,
-        "The loss is that which standard mode has after three quarters of its run. A gap bound of 5 holds staleness back "
-        "a little where a staleness of 5 alone would allow 6.",
+        "The target is the loss that standard mode has after three quarters of its run. A gap bound of 5 limits "
+        "staleness slightly, because a staleness of 5 alone would allow a gap of 6.",
         ("hop", ("slow_standard", "slow_jump_2", "slow_jump_10")),
     )
 
@@ -185,8 +188,8 @@ def ashl(seeds, quick):
         "8 workers whose speeds span 4x and whose links span 10x, one server. Cluster, model, presets and learning rate are ours.",
         plans,
         tuple(claims),
-        "What ASHL saves on ADSP depends on the learning rate and on ADSP's period: [ashl.md](ashl.md) has what else was tried, "
-        "where it is less than 35 %.",
+        "What ASHL saves compared with ADSP depends on the learning rate and on ADSP's period: [ashl.md](ashl.md) "
+        "has the other settings we tried, also those where it is less than 35 %.",
         ("ashl", ("adsp", "ashl", "ps_asp", "ps_bsp")),
     )
 
@@ -197,24 +200,26 @@ def production(seeds, quick):
     few = ("equal", "adaptive", "partial_reduce_adaptive", "ad_psgd")
     return Experiment(
         "A production-like mix",
-        "16 workers: log-normal speeds, random slowdowns, unequal links. Our own setting; all methods of motley.",
+        "16 workers: log-normal speeds, random slowdowns, unequal links. The setting is our own; it runs all methods"
+        " of motley.",
         {"production": Plan("scenarios/production.toml", seeds, few[::3] if quick else ())},
         claims,
-        "[scenarios.md](scenarios.md) has the other clusters, and says what to begin with on yours.",
+        "[scenarios.md](scenarios.md) has the other clusters, and says which method to begin with on yours.",
         ("production", few),
     )
 
 
 def homogeneous():
-    claims = (Claim("homogeneous", "the slowest method beside all_reduce, more time per sample", "",
+    claims = (Claim("homogeneous", "additional time per sample of the slowest method, compared with all_reduce", "",
                     slowest_per_sample("equal", BY_DESIGN), "%", most=3),)
     return Experiment(
-        "Machines that are alike",
-        "8 workers, nothing unlike about them: what a method costs where it has nothing to gain.",
+        "Identical machines",
+        "8 identical workers: what a method costs where there is nothing to gain.",
         {"homogeneous": Plan("scenarios/homogeneous.toml", (1,),
                              changes=("train.steps=100", "train.eval_every=0", "train.target_accuracy=1"))},
         claims,
-        "`ps_one_server` does not count, by design: one link carries every worker's model both ways, and a step takes 5 % "
-        "longer. Nor does `hop_notify_ack`, which waits until its last update was taken; here that fits beside a step and "
-        "costs nothing. What a method needs more of, samples to an accuracy, is in [scenarios.md](scenarios.md).",
+        "Two variants are not counted, because they wait by design. In `ps_one_server` one link carries every worker's model"
+        " both ways, and a step takes 5 % longer. `hop_notify_ack` waits until its last update was used; here that "
+        "happens during a step and costs nothing. [scenarios.md](scenarios.md) shows how many samples each method "
+        "needs to reach an accuracy.",
     )

@@ -1,7 +1,7 @@
-"""What an event of the simulator costs in instructions: the same on every machine, whatever its caches are.
+"""Instructions per event of the simulator: the same on every machine, whatever its caches are.
 
-Counted by valgrind. A run is made twice, one of them longer: the difference is what its steps cost, without
-how it begins and ends."""
+Counted by valgrind. Two runs are made, one of them longer: their difference is the cost of the steps, without
+start and end of the run."""
 import json
 import re
 import subprocess
@@ -10,7 +10,7 @@ import tempfile
 from runs import RunError
 
 JOB = "scenarios/scale.toml"
-WORKER_STEPS = 6400  # of the shorter run, at the least
+WORKER_STEPS = 6400  # of the shorter run, at least
 FEWEST_STEPS = 4
 LONGER = 2
 

@@ -1,4 +1,4 @@
-"""docs/results.md: what was measured, beside what was published, with the commands that made it."""
+"""docs/results.md: what was measured and what was published, with the commands that measure it."""
 import statistics
 
 
@@ -22,7 +22,7 @@ def promise(claim):
 
 
 class Measured:
-    """A claim with what every seed gave."""
+    """A claim with the values of all seeds."""
 
     def __init__(self, claim, runs_of_seed):
         self.claim = claim
@@ -74,7 +74,7 @@ COLUMNS = (
 
 
 def variants_table(runs_of_seed):
-    """Every variant of a plan: means over the seeds. Columns that nobody fills are left out."""
+    """Every variant of a plan: means over the seeds. Columns without values are left out."""
     variants = list(next(iter(sorted(runs_of_seed.items())))[1])
     rows = {v: [mean_of(runs_of_seed, v, key) for _, key, _ in COLUMNS] for v in variants}
     used = [i for i in range(len(COLUMNS)) if any(row[i] is not None for row in rows.values())]

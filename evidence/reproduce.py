@@ -1,8 +1,8 @@
-"""Measures the published systems' headlines with motley's simulator and writes docs/results.md.
+"""Measures the main claims of the published systems with motley's simulator and writes docs/results.md.
 
 usage: reproduce.py [--quick] [--motley PROGRAM] [--page FILE] [--runs DIR]
 
-Exit code 1: a method misses what was promised of it, or a run failed.
+Exit code 1: a figure misses its promise, or a run failed.
 """
 import argparse
 import concurrent.futures
@@ -25,14 +25,14 @@ LEAST_IN_PICTURES = 0.7
 def arguments():
     parser = argparse.ArgumentParser(description="Reproduces the published figures.")
     parser.add_argument("--quick", action="store_true", help="one seed, smaller runs; writes no page")
-    parser.add_argument("--motley", default="build/motley", help="the program")
+    parser.add_argument("--motley", default="build/motley", help="the motley program")
     parser.add_argument("--page", default="docs/results.md", help="where the results go")
     parser.add_argument("--runs", help="keep the run directories here")
     return parser.parse_args()
 
 
 def draw(experiment, runner, directory):
-    """Writes the picture of an experiment's first seed; its path beside the page."""
+    """Writes the picture of an experiment's first seed; returns its path relative to the page."""
     if not experiment.picture:
         return None
     plan, variants = experiment.picture
@@ -47,20 +47,20 @@ def draw(experiment, runner, directory):
 def opening(quick, minutes, cores):
     return f"""# Results
 
-What the published systems claim, and what motley measures of the same methods: the same protocol code that trains for
-real, on the simulator's virtual clock ([simulator.md](simulator.md) says how near that is to real runs). A figure is the mean
-over the seeds, with the least and the greatest in brackets; *promised* is what motley holds itself to, and this run
-failed if it did not hold.
+This page compares what the published systems claim with what motley measures of the same methods. The protocol code is the one that
+trains for real; it runs on the simulator's virtual clock ([simulator.md](simulator.md) says how close that is to real runs). A
+figure is the mean over the seeds, with the least and the greatest in brackets. *promised* is what motley requires of itself:
+`scripts/reproduce` fails if a figure does not meet it.
 
     scripts/reproduce        # this page: {minutes:.0f} minutes on {cores} cores
     scripts/reproduce --quick  # one seed, smaller runs, no page
 
-Every table has the command that makes its rows; the job files are in [scenarios/](../scenarios). Seconds are simulated ones, so
-they do not depend on the machine; those of the last section are real."""
+Every table has the command that makes its rows; the job files are in [scenarios/](../scenarios). Seconds are simulated and
+do not depend on the machine, except for those of the last section, which are real."""
 
 
 def verdict(rows, seconds):
-    """Prints what was measured; the exit code."""
+    """Prints what was measured; returns the exit code."""
     print(page.table(rows))
     missed = [row for row in rows if not row.holds]
     for row in missed:
@@ -86,7 +86,7 @@ def main():
             each.title: [page.Measured(claim, runs[claim.plan]) for claim in each.claims]
             for each in experiments
         }
-        # For the page the machine is left to it: these are seconds of a real clock.
+        # These are seconds of a real clock, so for the page nothing else may run beside them.
         grown = growing.result() if growing else scale.measure(options.motley, False)
         if not options.quick:
             sections = [

@@ -1,4 +1,4 @@
-"""Runs of motley's simulator, and what can be read from them."""
+"""Runs of motley's simulator, and the figures read from them."""
 import concurrent.futures
 import json
 import os
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 class RunError(Exception):
-    """A run ended with a failure; str() is what it said."""
+    """A run failed; str() is its message."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Run:
         return self.summary["time_to_target"]
 
     def iteration_rate(self):
-        """Of hop: iteration numbers that workers come to in a second, skipped ones included."""
+        """For hop: iterations per second, skipped ones included."""
         return self.summary["hop"]["mean_iterations"] / self.seconds
 
     def loss_at(self, part, window=5):
@@ -43,7 +43,7 @@ class Run:
         return self._losses(window)[int(part * len(self.metrics)) - 1][1]
 
     def time_to_loss(self, loss, window=5):
-        """The first moment at which that mean is as low; None when it never is."""
+        """The first time at which that mean is as low as `loss`; None if it never is."""
         return next((s for s, value in self._losses(window) if value <= loss), None)
 
     def _losses(self, window):
@@ -60,8 +60,8 @@ class Plan:
     """Variants of a job file to run, with every seed."""
     job: str
     seeds: tuple
-    variants: tuple = ()  # none: all of them
-    changes: tuple = ()  # of --set
+    variants: tuple = ()  # empty: all of them
+    changes: tuple = ()  # for --set
 
     def names(self):
         with open(self.job, "rb") as file:
@@ -72,7 +72,7 @@ class Plan:
         return list(self.variants) or all_names
 
     def command(self):
-        """What a person would type for one seed of it."""
+        """The command that runs one seed of it."""
         sets = "".join(f" --set {change}" for change in self.changes)
         return f"build/motley compare {self.job} --simulate --set seed={self.seeds[0]}{sets}"
 

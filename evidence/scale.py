@@ -1,4 +1,4 @@
-"""How a simulation grows with its workers: rows of scripts/scale, what is promised of them, their section."""
+"""How the cost of a simulation grows with its workers: rows of scripts/scale, what is promised for them, their section."""
 import concurrent.futures
 import json
 import math
@@ -13,7 +13,7 @@ from page import Measured, table
 from runs import RunError
 
 SCRIPT = "scripts/scale"
-METHODS = ("hop", "partial_reduce")  # of which something is promised
+METHODS = ("hop", "partial_reduce")  # those with a promise
 MANY = 4096
 FEW = 64
 
@@ -25,7 +25,7 @@ class Grown:
 
 
 def measure(motley, quick):
-    """What scripts/scale measures, with the instructions where something is promised of them."""
+    """What scripts/scale measures, with the instructions of the rows that have a promise."""
     with tempfile.TemporaryDirectory() as scratch:
         file = pathlib.Path(scratch) / "rows.json"
         command = [SCRIPT, "--motley", motley, "--json", str(file)]
@@ -42,7 +42,7 @@ def measure(motley, quick):
 
 
 def count_instructions(motley, rows):
-    """Adds them to the rows of which something is promised."""
+    """Adds the instructions to the rows that have a promise."""
     wanted = [(method, workers) for method in METHODS for workers in (FEW, MANY)]
     with concurrent.futures.ThreadPoolExecutor(len(METHODS)) as pool:
         counts = pool.map(lambda each: instructions.per_event(motley, *each), wanted)
@@ -55,7 +55,7 @@ def of(method, workers, key):
 
 
 def growth(method, key):
-    """How many times as much an event costs among many workers as among few."""
+    """The cost of an event with many workers relative to that with few."""
 
     def value(rows):
         few, many = (rows[method, n].get(key) for n in (FEW, MANY))
@@ -82,17 +82,18 @@ def claims(grown):
 def section(grown):
     return "\n\n".join([
         "## Thousands of workers",
-        "What it takes to simulate 100 steps of each worker with a phantom model of a million parameters. These are seconds of "
-        "this machine. All-reduce of more than 64 workers is worked out in one event a worker ([simulator.md](simulator.md)), so "
-        "that its few events are dear ones.",
+        "The cost of simulating 100 steps of each worker with a phantom model of a million parameters, in real seconds of "
+        "this machine. All-reduce of more than 64 workers is computed in one event per worker ([simulator.md](simulator.md)), so "
+        "its events are few but expensive.",
         table(claims(grown)),
         f"`{SCRIPT}`:",
         grown.printed,
         counted(grown.rows),
-        "Instructions per event grow more slowly than log n; time grows faster than that. What a worker has, its stack, mailbox and "
-        "the state of its method, is some kilobytes, so that 64 workers fit into a core's own cache, a thousand into the one that cores share, and more into "
-        "neither: the longest wait in the profile is for the first line of a stack that is switched to. Stacks that begin at different places of a page, "
-        "and huge pages for stacks and heap, were tried and changed nothing that could be measured.",
+        "Instructions per event grow more slowly than log n, but time per event grows faster. A worker's stack, mailbox and method "
+        "state take some kilobytes. So 64 workers fit into a core's own cache, a thousand fit into the shared cache, and more fit "
+        "into neither: in the profile most time is spent waiting for the first cache line of a stack that is switched to. We tried "
+        "stacks that begin at different offsets within a page, and huge pages for stacks and heap; neither made a measurable "
+        "difference.",
     ])
 
 
@@ -102,4 +103,4 @@ def counted(rows):
         if "instructions_per_event" in row:
             lines.append(f"| `{method}` | {workers:,} | {row['instructions_per_event']:,.0f} |")
     example = instructions.command("build/motley", METHODS[0], FEW, instructions.steps_for(FEW), "DIR")
-    return f"`{' '.join(example)}`, and with {instructions.LONGER} times the steps: the difference by that of `simulated_events`:\n\n" + "\n".join(lines)
+    return f"`{' '.join(example)}`, and again with {instructions.LONGER} times the steps. The difference in instructions, divided by the difference in `simulated_events`:\n\n" + "\n".join(lines)

@@ -1,5 +1,5 @@
-// A program that is its own `motley`: every subcommand, and worker processes that are this program
-// too. One with a model or a method of its own registers it before the call.
+// A program that is its own `motley`: it has every subcommand, and its worker processes run this
+// program too. Register your own models or methods before the call.
 //
 //   $ build-examples/00_command_line strategies
 #include <motley/command_line.h>

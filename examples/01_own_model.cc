@@ -1,7 +1,7 @@
-// Your own model, your own data, on as many processes as you start:
+// Trains your own model on your own data, on as many processes as you start:
 //
-//   ./01_own_model                              alone
-//   motley launch -n 4 ./01_own_model           four processes of this machine
+//   ./01_own_model                              one process
+//   motley launch -n 4 ./01_own_model           four processes on this machine
 //   mpirun -n 4 ./01_own_model                  or srun, or torchrun --no_python
 #include <motley/trainer.h>
 #include <torch/torch.h>
@@ -14,7 +14,7 @@ struct Net : torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) { return out(torch::relu(hidden(x))); }
 };
 
-// Three clouds of points; sample i is the same wherever it is made.
+// Three clouds of points; sample i is the same in every process.
 struct Clouds : torch::data::datasets::Dataset<Clouds> {
   torch::data::Example<> get(std::size_t index) override {
     const auto label = static_cast<std::int64_t>(index % 3);

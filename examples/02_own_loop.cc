@@ -1,5 +1,5 @@
-// The loop of every libtorch tutorial, on motley: motley launch -n 4 ./02_own_loop DATA
-// DATA is a directory with the files of MNIST or Fashion-MNIST, unpacked.
+// The training loop of the libtorch tutorials, with motley: motley launch -n 4 ./02_own_loop DATA
+// DATA is a directory with the unpacked files of MNIST or Fashion-MNIST.
 #include <motley/trainer.h>
 #include <torch/torch.h>
 

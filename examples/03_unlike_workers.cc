@@ -1,11 +1,11 @@
-// Workers that are not alike: one computes at a quarter of the others' speed. First every worker
-// gets as many samples as the others, and all go at the pace of the slow one; then motley measures
-// them and gives each what it can do in the same time (Chao et al.).
+// Workers of different speeds: one computes at a quarter of the others' speed. First every worker
+// gets the same number of samples, and all run at the pace of the slow one. Then motley measures
+// the speeds and gives each worker what it can compute in the same time (Chao et al.).
 //
 //   motley launch -n 4 ./03_unlike_workers
 //
-// One machine plays them: a worker of speed s takes `unit / s` seconds for a sample. On machines
-// that really differ, leave `cluster` alone.
+// One machine emulates them: a worker of speed s takes `unit / s` seconds per sample. On machines
+// that really differ, do not set `cluster`.
 #include <motley/trainer.h>
 #include <torch/torch.h>
 
@@ -17,7 +17,7 @@ double samples_per_second(motley::Session& session, const std::string& allocatio
                               torch::nn::Linear(32, 2));
   torch::optim::Adam optimizer(model->parameters(), 1e-3);
 
-  // Samples of one's own: any function of their places in the data set.
+  // A data set of your own: any function from sample indices to a batch.
   const auto points = torch::randn({4000, 20});
   const auto labels = points.sum(1).gt(0).to(torch::kLong);
   const auto data = motley::samples(4000, [&](std::span<const motley::SampleIndex> places) {

@@ -1,13 +1,13 @@
 // A method of your own: `pairs`. Every worker takes a step on its own model; then it averages with
-// one neighbour on a ring, in one step to the right and in the next to the left. News of everybody
-// reaches everybody after a few steps, and nobody sends more than one model a step.
+// one neighbour on a ring, alternately to the right and to the left. After a few steps every model
+// has influenced every other, and no worker sends more than one model per step.
 //
 // This program is the `motley` command with one more method:
 //
-//   ./04_write_a_strategy simulate 04_job.toml --set strategy.sync=pairs    on a virtual clock
-//   ./04_write_a_strategy train 04_job.toml --set strategy.sync=pairs       the same code, real
+//   ./04_write_a_strategy simulate 04_job.toml --set strategy.sync=pairs    simulated
+//   ./04_write_a_strategy train 04_job.toml --set strategy.sync=pairs       the same code, for real
 #include <motley/command_line.h>
-#include <motley/strategy.h>
+#include <motley/method.h>
 
 using namespace motley;
 
@@ -23,7 +23,7 @@ class Pairs final : public Strategy {
     context_.node.busy(0, [&] { context_.replica.apply(scale); });
     average_with(++round_ % 2 == 0 ? 1 : -1);
 
-    steps_.tell(computed);  // the loss, and whether to stop: summed, so that all know
+    steps_.tell(computed);  // the loss and the vote to stop, summed so that all workers know
     sums_.sum(context_.replica.tail());
     return steps_.conclude();
   }
@@ -34,13 +34,13 @@ class Pairs final : public Strategy {
   static constexpr auto kModels = static_cast<Channel>(1000);
   static constexpr auto kSums = static_cast<Channel>(1001);
 
-  // Even ranks look to one side, odd ranks to the other: each is the other's partner.
+  // Even ranks look to one side, odd ranks to the other, so partners find each other.
   void average_with(int side) {
     Node& node = context_.node;
     const int other = node.rank() + (node.rank() % 2 == 0 ? side : -side);
     const Rank peer = (other + node.size()) % node.size();
     if (node.size() % 2 != 0) {
-      return;  // on an odd ring not everybody has one
+      return;  // on an odd ring one worker has no partner
     }
     const Block model = context_.replica.parameters();
     node.send(peer, kModels, {.tag = round_}, payload_of(model));
@@ -58,10 +58,17 @@ class Pairs final : public Strategy {
   std::int64_t round_ = 0;
 };
 
+std::unique_ptr<Strategy> make_pairs(const StrategyContext& context) {
+  return std::make_unique<Pairs>(context);
+}
+
+const Method kPairs = {
+    .schema = {.name = "pairs", .summary = "averages with one neighbour (example)"},
+    .advance = Advance::kTogether,
+    .make = make_pairs,
+};
+
 int main(int argc, char** argv) {
-  const auto make = [](const StrategyContext& context) -> std::unique_ptr<Strategy> {
-    return std::make_unique<Pairs>(context);
-  };
-  register_strategy({"pairs", Advance::kTogether, make}, "averages with one neighbour (example)");
+  register_method(kPairs);
   return command_line(argc, argv);
 }

@@ -1,5 +1,5 @@
-// The loop of every libtorch tutorial, in one process: ./plain_loop DATA
-// DATA is a directory with the files of MNIST or Fashion-MNIST, unpacked.
+// The training loop of the libtorch tutorials, in one process: ./plain_loop DATA
+// DATA is a directory with the unpacked files of MNIST or Fashion-MNIST.
 #include <torch/torch.h>
 
 #include <cstdio>

@@ -1,9 +1,10 @@
-// What a message costs besides its payload: no memory. All allocations of this program are counted.
+// A message allocates nothing besides its payload. All allocations of this program are counted.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <new>
 
+#include "motley/sync/hop.h"
 #include "node/mailbox.h"
 #include "sim/cluster.h"
 #include "sync/hop/token_queue.h"
@@ -95,7 +96,7 @@ TEST(Allocations, AnyDataSetTakesTheMemoryOfAStep) {
 
 constexpr int kWorkers = 6;
 
-// Of a whole run in the simulator, per iteration of a worker once it is under way.
+// Allocations in a whole simulated run, per iteration of a worker once it is going.
 double allocated_per_iteration(Job job, std::int64_t iterations) {
   const auto allocated_in = [&](std::int64_t steps) {
     job.train.steps = steps;
@@ -126,34 +127,37 @@ TEST(Allocations, ARunOfABillionSamplesTakesTheMemoryOfASmallOne) {
   EXPECT_EQ(bytes_of_a_run(1'000'000'000), bytes_of_a_run(10'000));
 }
 
-double allocated_per_iteration_of_hop(const std::string& graph, const std::string& mode) {
+double allocated_per_iteration_of_hop(GraphKind graph, HopMode mode) {
   Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
-  job.strategy.hop.graph = graph;
-  job.strategy.hop.mode = mode;
-  job.strategy.hop.max_gap = 3;
+  job.strategy.of<HopOptions>().graph = graph;
+  job.strategy.of<HopOptions>().mode = mode;
+  job.strategy.of<HopOptions>().max_gap = 3;
   job.cluster.slowdowns = {{0.2, 4}};
   return allocated_per_iteration(job, 1'000);
 }
 
-// A worker makes one payload of its model, however many neighbours get it, one for its request of
-// samples, and gets one in answer; tokens and acknowledgements have none. What is left is not for
+// A worker makes one payload of its model, however many neighbours get it, and one for its request
+// of samples, and gets one in answer; tokens and acknowledgements have none. The rest is not for
 // messages: estimates of a worker's speed.
 TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
-  for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
-    const double few = allocated_per_iteration_of_hop("ring", mode);
-    EXPECT_GT(few, 2.9) << mode;  // or else they are not counted
-    EXPECT_LT(few, 3.5) << mode;
-    EXPECT_NEAR(allocated_per_iteration_of_hop("complete", mode), few, 0.05) << mode;
+  for (const HopMode mode :
+       {HopMode::kStandard, HopMode::kBackup, HopMode::kStaleness, HopMode::kNotifyAck}) {
+    const double few = allocated_per_iteration_of_hop(GraphKind::kRing, mode);
+    EXPECT_GT(few, 2.9) << static_cast<int>(mode);  // otherwise they are not being counted
+    EXPECT_LT(few, 3.5) << static_cast<int>(mode);
+    EXPECT_NEAR(allocated_per_iteration_of_hop(GraphKind::kComplete, mode), few, 0.05)
+        << static_cast<int>(mode);
   }
 }
 
-// A worker makes a payload for each other's chunk, and one of the sum of its own, whoever gets it.
+// A worker makes a payload for each other worker's chunk, and one of its own sum, whoever gets it.
 TEST(Allocations, ASumInACodecAllocatesItsPayloads) {
-  for (const char* codec : {"fp16", "bf16", "int8", "topk"}) {
+  for (const CodecKind codec :
+       {CodecKind::kFp16, CodecKind::kBf16, CodecKind::kInt8, CodecKind::kTopk}) {
     Job job = simulated_job("all_reduce", alike(kWorkers), 100, 1);  // no step is short
-    job.strategy.adaptive.window = 1'000'000;                        // and no speed estimated
+    job.strategy.adaptive.window = 1'000'000;                        // and no speed is estimated
     job.strategy.codec = codec;
-    EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << codec;
+    EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << static_cast<int>(codec);
   }
 }
 

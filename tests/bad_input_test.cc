@@ -1,4 +1,4 @@
-// What a person gets for a mistake: one clear line, exit code 2, no run directory.
+// A user's mistake gives one clear line, exit code 2 and no run directory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace fs = std::filesystem;
 struct Mistake {
   std::string name;
   std::string job;
-  std::vector<std::string> expected;  // all of these stand in the line
+  std::vector<std::string> expected;  // all of these must occur in the line
 };
 
-// What a failing test prints of it.
+// Printed by a failing test.
 std::ostream& operator<<(std::ostream& out, const Mistake& mistake) { return out << mistake.name; }
 
 std::string small_job(const std::string& more) { return "name = \"small\"\n" + more; }
 
-// Files that are wrong in one way each; FILES stands for their folder.
+// Files with one mistake each; FILES stands for their folder.
 void write_bad_files(const ScratchDir& scratch) {
   auto number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
@@ -52,7 +52,7 @@ void write_bad_files(const ScratchDir& scratch) {
         read_file(std::string("/usr/share/datasets/fashion-mnist/") + file + ".gz");
     scratch.write(std::string("gz/") + file + ".gz", whole.substr(0, whole.size() / 2));
   }
-  scratch.write("not.pt", "this is no module");
+  scratch.write("not.pt", "this is not a module");
 }
 
 std::string idx_job(const std::string& folder) {
@@ -162,7 +162,7 @@ TEST(Usage, MistakesOnTheCommandLineAreRefused) {
       {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "job.toml"},
       {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "/proc/motley"},
       {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "nonsense"},
-      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "192.0.2.1:29500"},  // nobody's
+      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "192.0.2.1:29500"},  // no machine has it
       {MOTLEY_PROGRAM, "worker", "--join", "nonsense", "--rank", "0"},
       {MOTLEY_PROGRAM, "worker", "--join", "127.0.0.1:0"},
   };
@@ -175,7 +175,7 @@ TEST(Usage, MistakesOnTheCommandLineAreRefused) {
   }
 }
 
-TEST(Usage, HelpAndVersionAndListsAreThere) {
+TEST(Usage, HelpVersionAndListsArePrinted) {
   for (const char* command : {"--help", "--version", "strategies"}) {
     const Finished finished = run({MOTLEY_PROGRAM, command});
     EXPECT_EQ(finished.code, 0) << command;

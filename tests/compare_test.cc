@@ -1,4 +1,4 @@
-// `motley compare` as a user runs it: the table, compare.json, what is left when things go wrong.
+// `motley compare` as a user runs it: the table, compare.json, and what remains after failures.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kProgram = MOTLEY_PROGRAM;
 
-// Phantoms: nothing of this waits for torch.
+// Phantom models, so that no test waits for torch.
 constexpr const char* kPhantoms = R"(
 name = "phantoms"
 [model]
@@ -39,7 +39,7 @@ name = "partial"
 strategy.sync = "partial_reduce"
 )";
 
-// That the data of one are not there only its run finds out.
+// One variant's data is missing, which only its run finds out.
 constexpr const char* kOneFails = R"(
 [train]
 batch = 64
@@ -115,11 +115,11 @@ TEST(Compare, JsonIsAllThatIsPrinted) {
   EXPECT_EQ(done.err, "");
 }
 
-// The first ones end at once, one would take hours. Workers with a common step must agree to stop,
-// the others are dealt no more samples.
-class Interrupted : public testing::TestWithParam<const char*> {};
+// The first ones end at once, one would take hours. Workers with common steps must agree to stop;
+// others get no more samples.
+class InterruptedCompare : public testing::TestWithParam<const char*> {};
 
-TEST_P(Interrupted, CompareKeepsWhatIsFinished) {
+TEST_P(InterruptedCompare, CompareKeepsWhatIsFinished) {
   const ScratchDir scratch;
   scratch.write("job.toml", fmt::format(R"({}
 [[variant]]
@@ -131,7 +131,7 @@ name = "never_begun"
 )",
                                         kPhantoms, GetParam()));
   Process compare(command(scratch, {"--jobs", "1"}));
-  // A run that has written its job catches signals by then.
+  // A run that has written its job handles signals by then.
   ASSERT_TRUE(eventually(
       [&] { return std::filesystem::exists(scratch.path() + "/out/endless/job.toml"); }));
   const auto children = children_of(compare.pid());
@@ -145,10 +145,10 @@ name = "never_begun"
   EXPECT_TRUE(std::ranges::none_of(children, is_running));
 }
 
-INSTANTIATE_TEST_SUITE_P(Compare, Interrupted,
+INSTANTIATE_TEST_SUITE_P(Compare, InterruptedCompare,
                          testing::Values("all_reduce", "local_sgd", "ps_bsp", "partial_reduce"));
 
-// A run that does not listen cannot be outwaited by signals that melt into one.
+// Pending signals merge into one, so they are sent until a run that ignores the first has ended.
 TEST(Compare, ManySignalsEndIt) {
   const ScratchDir scratch;
   scratch.write("job.toml", std::string(kPhantoms) + "train.steps = 1_000_000_000\n");
@@ -178,7 +178,7 @@ TEST(Compare, ARunThatIsKilledIsReportedInItsRow) {
   EXPECT_EQ(result_of(scratch)[2]["error"], "was killed by signal 9 (Killed)");
 }
 
-// What all runs read is what compare has read.
+// All runs read the copy that compare has made.
 TEST(Compare, TheJobMayComeThroughAPipe) {
   const ScratchDir scratch;
   const std::string job = scratch.write("job.toml", kPhantoms);
@@ -190,7 +190,7 @@ TEST(Compare, TheJobMayComeThroughAPipe) {
   EXPECT_EQ(read_file(scratch.path() + "/out/job.toml"), kPhantoms);
 }
 
-TEST(Compare, ClosedFilesOfItsOwnAreNotTheRuns) {
+TEST(Compare, ClosedStandardFilesDoNotDisturbTheRuns) {
   const ScratchDir scratch;
   scratch.write("job.toml", kOneFails);
   const Finished done =

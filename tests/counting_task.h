@@ -1,4 +1,4 @@
-// A task that counts what is computed.
+// A task that counts computed samples.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace motley {
 
-// Counts how often each sample is computed. The gradient is that of nothing.
+// Counts how often each sample is computed. The gradient is zero.
 class CountingTask final : public Task {
  public:
   explicit CountingTask(std::int64_t samples) : counts(static_cast<std::size_t>(samples), 0) {}

@@ -82,7 +82,7 @@ inline void write_cifar(const ScratchDir& folder, const std::string& below = "")
   folder.write(below + "test_batch.bin", cifar_records(2));
 }
 
-// Damages `bytes` somewhere: flips, cuts, repeats, inserts.
+// Damages `bytes` at a random place: flips, cuts, repeats or inserts.
 inline std::string mutate(std::string bytes, Random& random) {
   const std::uint64_t changes = 1 + random.below(4);
   for (std::uint64_t i = 0; i < changes && !bytes.empty(); ++i) {

@@ -1,6 +1,5 @@
-// What averaging with neighbours is worth: time to the same training loss, and the model in the
-// end. 16 workers on the graph of Hop's paper, in the simulator, with the arithmetic of real
-// models.
+// What averaging with neighbours gains: the time to the same training loss, and the final model. 16
+// workers on the graph of Hop's paper, simulated, with the arithmetic of real models.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +39,7 @@ struct Trained {
   double accuracy = 0;
   std::vector<Json> metrics;
 
-  // When its training loss was first as low as that.
+  // When its training loss first reached `loss`.
   double time_to(double loss) const {
     for (const Json& metric : metrics) {
       if (metric["train_loss"] <= loss) {
@@ -51,12 +50,12 @@ struct Trained {
   }
 };
 
-class Training {
+class DecentralizedTraining {
  public:
-  // Model and data of a job.
-  explicit Training(std::string what) : what_(std::move(what)) {}
+  // `what` holds the model and data tables of a job.
+  explicit DecentralizedTraining(std::string what) : what_(std::move(what)) {}
 
-  // The same job with each of these settings.
+  // Runs the same job with each of these settings.
   std::vector<Trained> under(const std::string& machines, const std::vector<Settings>& variants) {
     const std::string job = scratch_.write("job.toml", what_ + kRest + machines);
     std::vector<std::string> outs;
@@ -102,13 +101,13 @@ unit = 1e-3
   int runs_ = 0;
 };
 
-// The loss that a run had after three quarters of its evaluations.
+// The loss after three quarters of the evaluations.
 double late_loss(const Trained& trained) {
   return trained.metrics.at(trained.metrics.size() * 3 / 4)["train_loss"];
 }
 
-void expect_the_same_loss_sooner(Training training) {
-  // all_reduce ends with the same model whoever is slow.
+void expect_the_same_loss_sooner(DecentralizedTraining training) {
+  // all_reduce ends with the same model, whichever worker is slow.
   const auto random = training.under(kRandom, {kAllReduce, kStandard, kBackup, kAdPsgd});
   const auto slow = training.under(kOneSlow, {kStandard, kSkipping});
   const double backup =
@@ -124,7 +123,7 @@ void expect_the_same_loss_sooner(Training training) {
   }
 }
 
-// Two kinds of messages, told apart by a few of many words.
+// Two kinds of messages that differ in a few of many words.
 std::string libsvm_text() {
   constexpr int kWords = 60;
   Random random(5);
@@ -148,7 +147,8 @@ std::string libsvm_text() {
 
 TEST(Hop, ReachesTheSameLossSoonerWithSvm) {
   ScratchDir scratch;
-  expect_the_same_loss_sooner(Training(fmt::format(R"(
+  expect_the_same_loss_sooner(
+      DecentralizedTraining(fmt::format(R"(
 [model]
 kind = "svm"
 [data]
@@ -156,11 +156,11 @@ kind = "libsvm"
 path = "{}"
 holdout = 0.3
 )",
-                                                   scratch.write("words", libsvm_text()))));
+                                        scratch.write("words", libsvm_text()))));
 }
 
 TEST(Hop, ReachesTheSameLossSoonerWithMlp) {
-  expect_the_same_loss_sooner(Training(R"(
+  expect_the_same_loss_sooner(DecentralizedTraining(R"(
 [model]
 kind = "mlp"
 [data]

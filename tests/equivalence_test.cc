@@ -1,5 +1,5 @@
-// Many workers equal one, and a real run equals a simulated one: the same parameters, from the
-// files that the program writes.
+// Many workers equal one, and a real run equals a simulated one: the same parameters in the files
+// that the program writes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <torch/script.h>
@@ -89,9 +89,9 @@ TEST_F(Equivalence, ManyWorkersEqualOneAndRealEqualsSimulated) {
   EXPECT_LE(relative(trained("train", 1), one), 1e-5);
 }
 
-// Whatever the shares and however they change, the model is that of equal shares. A smooth model:
-// in one with kinks a single rounding can decide whether a ReLU is open, and shares of real runs
-// depend on the time (docs/allocation.md).
+// Whatever the shares and however they change, the model is that of equal shares. The model is
+// smooth: with ReLUs a single rounding can decide whether one is open, and the shares of real runs
+// depend on timing (docs/allocation.md).
 TEST_F(Equivalence, AllocationsDoNotChangeTheModel) {
   scratch_.write("job.toml", job_text("svm", 784));
   auto allocated = [&](const std::string& mode, const std::string& allocation,
@@ -110,9 +110,9 @@ TEST_F(Equivalence, AllocationsDoNotChangeTheModel) {
   }
 }
 
-// With all workers in one group, averaging models after their own steps is all_reduce: sgd is
-// linear in the gradient, with momentum too. The data set is a multiple of the batch, so that
-// nobody begins an epoch before the others.
+// With all workers in one group, averaging models after their own steps is all_reduce, because sgd
+// is linear in the gradient, also with momentum. The data set is a multiple of the batch, so that
+// no worker begins an epoch before the others.
 TEST_F(Equivalence, PartialReduceOfAllWorkersIsAllReduce) {
   scratch_.write("job.toml", job_text("svm", 784));
   for (const char* momentum : {"train.momentum=0", "train.momentum=0.9"}) {
@@ -172,7 +172,7 @@ workers = 4
   }
 }
 
-// The moment of the first evaluation that reached `target`.
+// The time of the first evaluation that reached `target`.
 double time_to(double target, const std::string& metrics) {
   std::istringstream lines(read_file(metrics));
   for (std::string line; std::getline(lines, line);) {

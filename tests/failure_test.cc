@@ -1,5 +1,5 @@
 // What happens to a real run when its processes are killed, stopped or told to end: it ends in
-// time, says who and why, leaves no process running and no file half-written.
+// time, says who failed and why, and leaves no process running and no file incomplete.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-// Long enough to be interrupted, evaluated early enough to know that training is under way.
+// Long enough to be interrupted, and evaluated early enough to show that training has begun.
 constexpr const char* kJob = R"(
 name = "long"
 [model]
@@ -34,7 +34,7 @@ unit = 1e-4
 heartbeat = 2.0
 )";
 
-// Two workers wait for a third one nearly all the time, which is much slower.
+// Two workers wait nearly all the time for a third, which is much slower.
 constexpr const char* kWaiting = R"(
 [strategy]
 sync = "partial_reduce"
@@ -51,7 +51,7 @@ class Failure : public testing::Test {
     EXPECT_EQ(workers_.size(), 3U);
   }
 
-  // Every file there is whole, and nothing but the files of the contract is there.
+  // Every file is complete, and there are no files besides the documented ones.
   void expect_nothing_half_written() {
     for (const auto& entry : fs::directory_iterator(out_)) {
       const std::string name = entry.path().filename();
@@ -109,7 +109,7 @@ class Failure : public testing::Test {
   std::vector<pid_t> workers_;
 };
 
-// The same on a graph, and where a second thread of a worker answers the others.
+// The same on a graph, and with a second thread of a worker that answers the others.
 constexpr const char* kOnAGraph = R"(
 [strategy]
 sync = "hop"
@@ -177,8 +177,8 @@ TEST_F(Failure, SigtermStopsInOrderAndSaves) {
 }
 
 TEST_F(Failure, TheSecondSignalDoesNotWait) {
-  kill(workers_[0], SIGSTOP);  // so that stopping in order cannot work
-  // Two signals at once may count as one: a person presses the keys until it ends.
+  kill(workers_[0], SIGSTOP);  // so that a clean stop is impossible
+  // Two signals at once may count as one, so send them until it ends, as a user would.
   EXPECT_TRUE(eventually([&] {
     process_.signal(SIGINT);
     return !is_running(process_.pid());
@@ -196,7 +196,7 @@ TEST_F(Failure, WorkersDoNotOutliveAKilledCoordinator) {
   expect_no_workers_left();
 }
 
-// The run directory is there before the first worker is: the signal comes while they start.
+// The run directory exists before the first worker: the signal comes while they start.
 TEST(StartUp, SigintIsNotLost) {
   ScratchDir scratch;
   const std::string out = scratch.file("run");

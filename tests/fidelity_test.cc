@@ -1,9 +1,8 @@
-// The same paced jobs for real and on the virtual clock: the simulator's seconds are those of the
-// machine.
+// The same paced jobs, real and simulated: simulated seconds equal those of the machine.
 //
-// A machine that has other things to do makes a real run slower, never quicker. So a job is
-// measured up to kAttempts times until it agrees, and a run whose workers could not hold their pace
-// is no evidence either way: when there is none, that is a failure of its own.
+// A busy machine makes a real run slower, never faster. So a job is measured up to kAttempts times
+// until it agrees. A run whose workers could not keep their pace proves nothing; if all runs are
+// like that, the test fails for that reason.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,9 +21,9 @@ using Json = nlohmann::json;
 using Settings = std::vector<std::string>;
 
 constexpr int kAttempts = 5;
-constexpr double kMostMissed = 0.02;  // part of a worker's steps
+constexpr double kMostMissed = 0.02;  // share of a worker's steps
 
-// Where computing dominates: a step takes tens of milliseconds, its messages less than one.
+// Computing dominates: a step takes tens of milliseconds, its messages less than one.
 constexpr const char* kPaced = R"(
 [model]
 kind = "svm"
@@ -43,7 +42,7 @@ unit = 1e-3
 speeds = [1, 0.8, 0.5, 0.4]
 )";
 
-// A million parameters: a good part of a step is moving them.
+// A million parameters: moving them is a good part of a step.
 constexpr const char* kHeavy = R"(
 [model]
 kind = "svm"
@@ -68,8 +67,8 @@ struct Trial {
   std::string name;
   Settings settings;
   double simulated = 0;
-  double beside_computing = 0;  // simulated seconds over those of the same job on unlimited links
-  std::string seen = "";        // what was measured, for a person
+  double beside_computing = 0;  // simulated seconds relative to the same job on unlimited links
+  std::string seen = "";        // the measurements, for messages
   bool has_evidence = false;
   bool agrees = false;
 };
@@ -94,7 +93,7 @@ class Fidelity : public testing::Test {
     return finished.code == 0 ? Json::parse(finished.out) : Json::object();
   }
 
-  // One more measurement of the trial.
+  // Adds one measurement to the trial.
   static void evaluate(Trial& trial, const Json& real, double tolerance) {
     double missed = 0;
     for (const Json& worker : real.value("per_worker", Json::array())) {
@@ -124,7 +123,7 @@ class Fidelity : public testing::Test {
   int runs_ = 0;
 };
 
-// Paced workers sleep nearly all the time, so that two runs may go at once.
+// Paced workers sleep nearly all the time, so two runs may go at once.
 template <class Action>
 void two_at_a_time(std::vector<Trial>& trials, const Action& action) {
   for (std::size_t i = 0; i < trials.size(); i += 2) {
@@ -175,8 +174,8 @@ TEST_F(Fidelity, WhereComputingDominates) {
   }
 }
 
-// With links as `motley calibrate` finds them. They are measured anew in every attempt: noise may
-// have been in there.
+// With the links that `motley calibrate` finds. They are measured again in every attempt, because a
+// measurement can be disturbed.
 TEST_F(Fidelity, WhereMessagesAreHeavyOnCalibratedLinks) {
   constexpr double kTolerance = 0.15;
   const std::string job = scratch_.write("job.toml", kHeavy);
@@ -203,7 +202,7 @@ TEST_F(Fidelity, WhereMessagesAreHeavyOnCalibratedLinks) {
   }
 }
 
-// What calibrate writes into a job is what it prints, and the rest of the file stays.
+// calibrate writes into the job what it prints, and keeps the rest of the file.
 TEST_F(Fidelity, CalibrateWritesIntoTheJob) {
   const std::string text = "# mine\n[model]\nkind = 'phantom'\nparameters = 1000 # few\n" +
                            std::string("[cluster] # two\nworkers = 2\nlatency = 7 # old\n");
@@ -226,12 +225,12 @@ TEST_F(Fidelity, CalibrateRefusesInOneLine) {
   const std::string each = scratch_.write(
       "each.toml", "[cluster]\nworkers = 2\nbandwidth = [1e9, 1e8]\n[[variant]]\nname = 'v'\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"--write"}, "motley: --write needs a job file to write into\n"},
-      {{one}, "motley: one worker has no links: cluster.workers should be 2 or more\n"},
+      {{"--write"}, "motley: --write needs a job file\n"},
+      {{one}, "motley: a single worker has no links: set cluster.workers to 2 or more\n"},
       {{scratch_.file("none.toml")}, "none.toml"},
-      {{each, "--write"}, "has a bandwidth for each worker, and one for all is measured"},
-      {{each, "--write", "--variant", "v"}, "--write is for the job, not for --variant"},
-      {{"/dev/null", "--write", "--set", "cluster.workers=2"}, "/dev/null is no file to write"},
+      {{each, "--write"}, "has one bandwidth per worker, but only one for all workers is measured"},
+      {{each, "--write", "--variant", "v"}, "--write cannot be used with --variant"},
+      {{"/dev/null", "--write", "--set", "cluster.workers=2"}, "/dev/null is not a regular file"},
       {{"--set", "cluster.workers=65"}, "--set cluster.workers=64 or fewer"},
       {{"--set", "cluster.wrkers=3"}, "did you mean \"cluster.workers\""},
   };

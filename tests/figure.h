@@ -1,4 +1,4 @@
-// A figure of a run's service, by its name.
+// A figure of a run's service, by name.
 #pragma once
 
 #include <gtest/gtest.h>

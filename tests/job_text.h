@@ -1,4 +1,4 @@
-// Jobs from text: one that must be good, or the message of one that must not.
+// Jobs from text: a valid one, or the error message of an invalid one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "job/parse.h"
+#include "sync/registry.h"
 
 namespace motley {
 
@@ -15,7 +16,7 @@ using Overrides = std::vector<std::string>;
 
 inline Result<Job> parse(std::string_view text, const Overrides& overrides = {},
                          Mode mode = Mode::kConfig) {
-  return parse_job(text, "job.toml", overrides, mode);
+  return parse_job(job_schema(), text, "job.toml", overrides, mode);
 }
 
 inline Job good(std::string_view text, const Overrides& overrides = {}, Mode mode = Mode::kConfig) {

@@ -1,5 +1,5 @@
-// `motley launch` as a person uses it: what it prints, how it ends, and that nothing is left.
-// What it does with the processes themselves is tested in src/runtime/launcher_test.cc.
+// `motley launch` as a user runs it: what it prints, how it ends, and that nothing is left behind.
+// The handling of processes is tested in src/runtime/launch/launcher_test.cc.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -37,7 +37,7 @@ class LaunchProgram : public testing::Test {
   ScratchDir scratch_;
 };
 
-TEST_F(LaunchProgram, LinesSayWhoseTheyAre) {
+TEST_F(LaunchProgram, LinesBeginWithTheirRank) {
   const Finished finished = launch(
       {"-n", "2", "sh", "-c", "echo out $RANK; echo err $RANK >&2; printf 'no end'; exit 0"});
   EXPECT_EQ(finished.code, 0) << finished.err;
@@ -52,7 +52,7 @@ TEST_F(LaunchProgram, LinesSayWhoseTheyAre) {
   EXPECT_EQ(logs(), (std::vector<std::string>{"rank_0.log", "rank_1.log"}));
 }
 
-TEST_F(LaunchProgram, WhatFollowsTheProgramIsTheProgramsOwn) {
+TEST_F(LaunchProgram, ArgumentsAfterTheProgramBelongToIt) {
   const std::vector<std::string> words = {"echo", "-n", "9", "--quiet", "--", "--help", "train"};
   std::vector<std::string> dashed = {"--"};
   dashed.insert(dashed.end(), words.begin(), words.end());
@@ -85,14 +85,14 @@ TEST_F(LaunchProgram, BadUsageIsOneLineAndNothingIsWritten) {
   const std::string data = scratch_.write("data", "no program");
   for (const auto& [words, expected] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{}, "no PROGRAM"},
-           {{"-n", "2", "--"}, "no PROGRAM"},
+           {{}, "PROGRAM is missing"},
+           {{"-n", "2", "--"}, "PROGRAM is missing"},
            {{"-n", "0", "true"}, "--nproc"},
            {{"-n", "x", "true"}, "--nproc"},
            {{"--bad", "true"}, "--bad"},
-           {{"no-such-program"}, "no-such-program: no such program in PATH"},
+           {{"no-such-program"}, "no-such-program: program not found in PATH"},
            {{"./none"}, "./none: no such file"},
-           {{"./data"}, "./data: not a program that can be executed"},
+           {{"./data"}, "./data: not an executable program"},
            {{"--nnodes", "2", "--node-rank", "0", "true"}, "--master-addr"},
            {{"--nnodes", "2", "--master-addr", "a", "true"}, "--node-rank"},
            {{"--node-rank", "1", "true"}, "--node-rank 1: expected 0 to 0"},
@@ -180,7 +180,7 @@ TEST_F(Deaf, NoneOutlivesALauncherThatIsKilled) {
   expect_nothing_left();
 }
 
-// A reader that goes away ends nothing but what it would have read.
+// If the reader of the output goes away, only the output is lost.
 TEST_F(LaunchProgram, TheRunGoesOnWithoutAReader) {
   const std::string line = std::string(MOTLEY_PROGRAM) +
                            " launch --log-dir here sh -c 'echo first; seq 100000' | "

@@ -27,12 +27,12 @@ constexpr Channel channel(int n) {
   return Channel{static_cast<std::uint32_t>(Channel::kUser) + static_cast<std::uint32_t>(n)};
 }
 
-// For what a case is about, for telling each other how far one is, and one that nobody sends on.
+// For the subject of a case, for signalling progress, and one that nobody sends on.
 constexpr Channel kData = channel(0);
 constexpr Channel kSignal = channel(1);
 constexpr Channel kSilent = channel(2);
 
-// Bytes that depend on `seed` and on their place, so that a shift or a mix-up shows.
+// Bytes that depend on `seed` and on their place, so that a shift or a mix-up is detected.
 std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
   std::vector<std::byte> bytes(size);
   std::uint64_t word = seed * 0x9e3779b97f4a7c15ULL + 1;
@@ -49,7 +49,7 @@ bool has_pattern(const Payload& payload, std::size_t size, std::uint64_t seed) {
   return std::equal(bytes.begin(), bytes.end(), expected.begin(), expected.end());
 }
 
-// Most messages are small, some of those empty; a few are large.
+// Most messages are small, some are empty; a few are large.
 std::size_t mixed_size(Random& random) {
   switch (random.below(256)) {
     case 0:
@@ -63,7 +63,7 @@ std::size_t mixed_size(Random& random) {
   }
 }
 
-// The peer of the Interrupted that `call` throws. Fails the test when it throws none.
+// The peer of the Interrupted that `call` throws. Fails the test if it throws nothing.
 template <class Call>
 Rank interrupted_by(Call call) {
   try {
@@ -155,7 +155,7 @@ TEST_P(NodeConformance, ChannelsDoNotMix) {
        }});
 }
 
-TEST_P(NodeConformance, AReceiveFromOneLeavesTheOthersMessages) {
+TEST_P(NodeConformance, AReceiveFromOneLeavesMessagesOfOthers) {
   run({[](Node& node) {
          EXPECT_EQ(node.receive({kData, 2}).from, 2);
          EXPECT_EQ(node.receive({kData, 3}).from, 3);
@@ -252,7 +252,7 @@ TEST_P(NodeConformance, AnOwnedPayloadMayGoToManyAndOutlivesItsSender) {
   });
 }
 
-// Everybody sends to everybody, receiving now and then, and checks that each message came once.
+// Everybody sends to everybody, receiving now and then, and checks that each message arrives once.
 void talk_to_everybody(Node& node, int messages_each) {
   Random random(77, static_cast<std::uint64_t>(node.rank()));
   std::vector<Rank> plan;
@@ -310,7 +310,7 @@ TEST_P(NodeConformance, ADeadlineInTheFutureGivesNothingThen) {
 
 TEST_P(NodeConformance, WhatHasArrivedIsHandedOutEvenAfterTheDeadline) {
   run({[](Node& node) {
-         node.receive({kSignal});  // it came after the data
+         node.receive({kSignal});  // sent after the data
          const auto message = node.receive_until({kData}, node.now() - 1);
          ASSERT_TRUE(message);
          EXPECT_EQ(message->header.tag, 3);
@@ -351,7 +351,7 @@ TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
   });
 }
 
-// Parent and child of rank 0 each wait for what the other one makes possible.
+// Parent and child of rank 0 each wait for the other.
 TEST_P(NodeConformance, ASpawnedActivitySharesTheMailboxAndRunsBesideItsParent) {
   run({[](Node& node) {
          node.spawn("echo", [](Node& child) {
@@ -396,7 +396,7 @@ TEST_P(NodeConformance, TheRunLastsUntilSpawnedActivitiesHaveReturned) {
   EXPECT_EQ(ended, 3);
 }
 
-// --- Ends that are not happy ---------------------------------------------------------------
+// --- Failures -----------------------------------------------------------------------------
 
 TEST_P(NodeConformance, AnExceptionInABodyStopsTheRunWithItsReason) {
   std::atomic<int> unwound{0};
@@ -425,7 +425,7 @@ TEST_P(NodeConformance, AnExceptionInASpawnedActivityStopsTheRunToo) {
   EXPECT_NE(reason.find("spawned badly"), std::string::npos) << reason;
 }
 
-TEST_P(NodeConformance, StoppingWakesWhoeverIsBlocked) {
+TEST_P(NodeConformance, StoppingWakesBlockedActivities) {
   std::atomic<int> unwound{0};
   const auto blocked_in = [&](std::function<void(Node&)> call) {
     return [&unwound, call](Node& node) {
@@ -459,7 +459,7 @@ TEST_P(NodeConformance, StoppingWakesWhoeverIsBlocked) {
 
 TEST_P(NodeConformance, AReceiveFromALostPeerThrowsAfterWhatHadArrived) {
   run({[&](Node& node) {
-         node.receive({kSignal, 1});  // came after the three
+         node.receive({kSignal, 1});  // sent after the three
          harness().kill(1);
          await_loss(node, 1);
          for (int i = 0; i < 3; ++i) {
@@ -539,13 +539,13 @@ TEST_P(NodeConformance, ALossEndsAReceiveThatIsUnderWay) {
        }});
 }
 
-TEST_P(NodeConformance, AMessageToALostPeerIsDroppedInSilence) {
+TEST_P(NodeConformance, AMessageToALostPeerIsSilentlyDropped) {
   run({[&](Node& node) {
          node.receive({kSignal, 1});
          harness().kill(1);
          const Payload large = Payload::copy_of(pattern(1 << 20, 3));
          for (int i = 0; i < 10; ++i) {
-           node.send(1, kData, {}, large);  // maybe not known to be lost yet
+           node.send(1, kData, {}, large);  // may not be known to be lost yet
          }
          await_loss(node, 1);
          for (int i = 0; i < 10; ++i) {

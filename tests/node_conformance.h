@@ -1,13 +1,12 @@
-// What every kind of Node must do, as one suite of tests over all of them.
+// The conformance suite of Node: one set of tests that every kind of Node must pass.
 //
-// A kind of Node takes part by implementing NodeHarness and giving itself a name:
+// To add a kind of Node, implement NodeHarness and give it a name:
 //
 //   INSTANTIATE_TEST_SUITE_P(Sim, NodeConformance,
 //                            testing::Values(NodeKind{"sim", [] { return ...; }}));
 //
-// The cases are in node_conformance.cc and node_restart_conformance.cc. They wait for conditions
-// only, never for time to pass, so that they are quick and hold on a virtual clock as on a real
-// one.
+// The cases are in node_conformance.cc and node_restart_conformance.cc. They wait only for
+// conditions, never for time to pass, so they are fast and work on a virtual and on a real clock.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -72,7 +71,7 @@ class NodeConformance : public testing::TestWithParam<NodeKind> {
   void run_alike(int workers, const Body& body) {
     run(std::vector<Body>(static_cast<std::size_t>(workers), body));
   }
-  // Runs and gives what() of the exception that came out; empty when there was none.
+  // Runs and returns what() of the exception that was thrown; empty if there was none.
   std::string reason_of_run(std::vector<Body> bodies);
 
   NodeHarness& harness() { return *harness_; }

@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-// One rank, with sockets and threads of its own as if it were a process.
+// One rank with its own sockets and threads, as if it were a process.
 struct RealRank {
   RealRank(Rank rank, int size)
       : node(driver, rank, size),
@@ -105,12 +105,12 @@ class RealHarness final : public NodeHarness {
     }
     if (self.killed) {
       self.fabric.reset();  // no goodbye: the connections just break
-      // Who was never connected to it hears of it from the coordinator.
+      // Ranks that were never connected to it learn of the loss from the coordinator.
       for (auto& one : ranks_) {
         one->node.on_peer_lost(rank, "killed by the test");
       }
     }
-    all_returned.arrive_and_wait();  // nobody leaves while others still expect messages
+    all_returned.arrive_and_wait();  // no rank leaves while others still expect messages
     if (self.fabric) {
       self.fabric->close(5);
     }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "motley/sync/method.h"
 #include "runtime/simulate/simulate.h"
 #include "tests/counting_task.h"
 #include "tests/quiet_monitor.h"
@@ -15,7 +16,7 @@
 
 namespace motley {
 
-// No sample twice or never in an epoch, also when the run is stopped half-way.
+// No sample is used twice or skipped in an epoch, also if the run is stopped half-way.
 inline void expect_every_sample_once(const Job& job, std::int64_t dataset, bool stopped) {
   CountingTask task(dataset);
   QuietMonitor monitor;
@@ -29,8 +30,8 @@ inline void expect_every_sample_once(const Job& job, std::int64_t dataset, bool 
   EXPECT_TRUE(outcome.stopped || outcome.samples == all);
 }
 
-// Evaluations come when they are due, at most one iteration of the slowest late; the run ends soon
-// after its target.
+// Evaluations happen when they are due, at most one iteration of the slowest worker late; the run
+// ends soon after its target.
 inline void expect_evaluations_and_an_end_at_the_target(Job job) {
   job.train.batch = 100;
   job.train.steps = 10'000;
@@ -49,19 +50,19 @@ inline void expect_evaluations_and_an_end_at_the_target(Job job) {
   }
 }
 
-// A worker is lost: while it computes, waits or averages, whenever that is.
+// A worker is lost at a random time: while it computes, waits or averages.
 inline void expect_an_end_when_a_worker_is_lost(Job job, std::uint64_t seed) {
   Random random(seed, 0x1057);
   job.train.steps = 1'000;
   Models models = still_models(job.cluster.workers, 30, seed);
-  SimCluster cluster(job.cluster, job.servers());
+  SimCluster cluster(job.cluster, servers_of(job));
   start_all(cluster, job, 5'000, models);
   const auto workers = static_cast<std::uint64_t>(job.cluster.workers);
   cluster.fail(static_cast<Rank>(random.below(workers)), 0.1 * random.uniform(),
                "its plug was pulled");
   try {
     cluster.run();
-    FAIL() << "it went on";
+    FAIL() << "the run should have failed";
   } catch (const Interrupted& interrupted) {
     EXPECT_EQ(std::string(interrupted.what()), "its plug was pulled");
   }

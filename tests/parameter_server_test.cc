@@ -1,5 +1,5 @@
-// What methods with parameter servers are worth on machines and links that are not alike, on the
-// virtual clock: speeds span 4x, links 10x.
+// What methods with parameter servers gain on different machines and links, simulated: speeds span
+// a factor of 4, links a factor of 10.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ double time_of(Process& process) {
                                              : summary["time_to_target"].get<double>();
 }
 
-// When a target is reached is partly luck: two seeds together. Processors round differently, so
-// this holds with room on every one. scripts/reproduce has more seeds and the slower methods.
+// Reaching a target is partly luck, so two seeds are added. Processors round differently; the bound
+// leaves room for that. scripts/reproduce uses more seeds and the slower methods.
 TEST(Unlike, AshlReachesTheTargetFirst) {
   ScratchDir scratch;
   std::map<std::string, double> seconds;

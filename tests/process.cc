@@ -30,7 +30,7 @@ std::string temporary_file() {
   return name;
 }
 
-// Fields of /proc/<pid>/stat after the name: state, then the parent.
+// Fields of /proc/<pid>/stat after the name: state, then parent.
 std::optional<std::pair<char, pid_t>> state_and_parent(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string line;
@@ -120,7 +120,7 @@ bool eventually(const std::function<bool()>& condition, std::chrono::seconds dea
     if (std::chrono::steady_clock::now() > end) {
       return false;
     }
-    poll(nullptr, 0, 5);  // leave the processor to the program under test
+    poll(nullptr, 0, 5);  // leaves the processor to the program under test
   }
   return true;
 }

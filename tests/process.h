@@ -1,4 +1,4 @@
-// Runs a program in a test: its output captured, a deadline on everything, nothing left behind.
+// Runs a program in a test: captures its output, limits its time, leaves nothing behind.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@
 namespace motley {
 
 struct Finished {
-  int code = -1;  // exit code, or 128 + signal as a shell says it
+  int code = -1;  // exit code, or 128 + signal as in a shell
   std::string out;
   std::string err;
 };
@@ -28,7 +28,7 @@ class Process {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  // Waits for it to end; kills it and throws when it does not within the deadline.
+  // Waits for it to end; if it does not within the deadline, kills it and throws.
   Finished wait(std::chrono::seconds deadline = std::chrono::seconds(60));
 
  private:
@@ -40,11 +40,11 @@ class Process {
 
 Finished run(const std::vector<std::string>& command, const std::string& directory = ".");
 
-// The processes that `parent` started, whatever they have become.
+// The processes that `parent` started.
 std::vector<pid_t> children_of(pid_t parent);
 bool is_running(pid_t pid);
 
-// Looks until the condition holds; false when it does not within the deadline.
+// Checks until the condition holds; false if it does not within the deadline.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::seconds deadline = std::chrono::seconds(30));
 

@@ -1,4 +1,4 @@
-"""examples/python_model, from the model in Python to its accuracy in Python, with few steps.
+"""Tests examples/python_model with few steps: from the model in Python to its accuracy in Python.
 usage: python_model_test.py PROGRAM EXAMPLE_DIRECTORY"""
 
 import contextlib
@@ -13,13 +13,13 @@ import unittest
 
 PROGRAM, EXAMPLE = sys.argv[1:3]
 sys.path.insert(0, EXAMPLE)
-# One process reads torch for both: that takes longer than what they do.
+# Both run in this process: importing torch takes longer than what they do.
 import evaluate  # noqa: E402
 import make_model  # noqa: E402
 
 
 def run_script(module, *arguments):
-    """Its exit code and what it prints."""
+    """Returns its exit code and its output."""
     out = io.StringIO()
     sys.argv = [module.__file__, *arguments]
     with contextlib.redirect_stdout(out):
@@ -44,7 +44,7 @@ class PythonModel(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             code, text = run_script(evaluate, "run")
             self.assertEqual(code, 0, text)
-            # It learned something: its statistics and weights are not those it was made with.
+            # It has learned something: statistics and weights are not the initial ones.
             self.assertGreater(float(re.search(r"Python ([\d.]+)", text)[1]), 0.3)
 
             with open("run/summary.json", encoding="utf-8") as file:

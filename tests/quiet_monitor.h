@@ -1,4 +1,4 @@
-// A RunMonitor that keeps what it hears, and can ask the run to stop.
+// A RunMonitor that records what it hears and can ask the run to stop.
 #pragma once
 
 #include <limits>

@@ -1,5 +1,5 @@
-// RawClient: one connection to a web server, byte by byte, so that a test can be as rude as it
-// likes. Waits for what should come, 20 s at most; then it throws.
+// RawClient: one connection to a web server, byte by byte, so that a test can violate the protocol.
+// Waits at most 20 s for data, then throws.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,8 +23,8 @@ class RawClient {
  public:
   static constexpr std::chrono::seconds kPatience{20};
 
-  // `url` as "http://127.0.0.1:8420/" or "http://[::1]:8420/". `receive_buffer`: bytes that the
-  // kernel may take in for us; 0: as many as it likes.
+  // `url` is like "http://127.0.0.1:8420/" or "http://[::1]:8420/". `receive_buffer` limits the
+  // bytes that the kernel buffers; 0: no limit.
   explicit RawClient(const std::string& url, int receive_buffer = 0) {
     const bool is_v6 = url.starts_with("http://[");
     const std::size_t colon = url.rfind(':');
@@ -60,7 +60,7 @@ class RawClient {
     socket_ = -1;
   }
 
-  // False when the other side takes no more.
+  // False if the other side accepts no more.
   bool send(std::string_view text) {
     while (!text.empty()) {
       const ssize_t size = ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
@@ -76,7 +76,7 @@ class RawClient {
     return *this;
   }
 
-  // What has come, up to and with the first `end` in it; it is taken out.
+  // Removes and returns what has arrived, up to and including the first `end`.
   std::string until(std::string_view end) {
     std::size_t at = std::string::npos;
     for (std::size_t from = 0; (at = got_.find(end, from)) == std::string::npos;) {
@@ -89,7 +89,7 @@ class RawClient {
     got_.erase(0, at + end.size());
     return taken;
   }
-  // All that comes, until the other side ends it.
+  // Everything that arrives until the other side closes.
   std::string rest() {
     while (more()) {
     }
@@ -97,11 +97,11 @@ class RawClient {
   }
 
  private:
-  // False: nothing more will come.
+  // False if nothing more will come.
   bool more() {
     pollfd ready{socket_, POLLIN, 0};
     if (::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) <= 0) {
-      throw std::runtime_error("nothing came");
+      throw std::runtime_error("timed out waiting for data");
     }
     char piece[65'536];
     const ssize_t size = ::recv(socket_, piece, sizeof piece, 0);

@@ -1,6 +1,7 @@
 // A RunMonitor that keeps the record of a run, as the command line does.
 #pragma once
 
+#include "motley/sync/method.h"
 #include "runtime/run/run.h"
 
 namespace motley {
@@ -18,7 +19,7 @@ class RecordingMonitor final : public RunMonitor {
   std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return false; }
 
-  // The run is over.
+  // Call when the run is over.
   void finish(const RunOutcome& outcome) {
     Summary summary;
     summary.seconds = outcome.seconds;
@@ -35,7 +36,7 @@ class RecordingMonitor final : public RunMonitor {
   static RunFacts facts_of(const Job& job) {
     RunFacts facts;
     facts.workers = job.cluster.workers;
-    facts.servers = job.servers();
+    facts.servers = servers_of(job);
     facts.batch = job.train.batch;
     return facts;
   }

@@ -1,4 +1,4 @@
-// How far apart two models are: the norm of their difference over the norm of the second.
+// The relative difference of two models: the norm of their difference over the norm of the second.
 #pragma once
 
 #include <cmath>

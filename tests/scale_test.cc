@@ -1,7 +1,9 @@
-// Thousands of workers: what a simulation has to do for one of them does not grow with the others.
-// Events are counted, not seconds.
+// Thousands of workers: the work of the simulator per worker does not grow with their number.
+// Counts events, not seconds.
 #include <gtest/gtest.h>
 
+#include "motley/sync/hop.h"
+#include "motley/sync/partial_reduce.h"
 #include "runtime/simulate/simulate.h"
 #include "sync/ring_meeting.h"
 #include "tests/quiet_monitor.h"
@@ -12,12 +14,12 @@ namespace {
 
 constexpr std::int64_t kSteps = 5;
 
-// Events of one worker in one step.
+// Events per worker and step.
 double events_per_step(const std::string& sync, int workers) {
   Job job = simulated_job(sync, alike(workers), workers, kSteps);
   job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
-  job.strategy.hop.graph = "ring_based";
-  job.strategy.partial_reduce.group = 8;
+  job.strategy.of<HopOptions>().graph = "ring_based";
+  job.strategy.of<PartialReduceOptions>().group = 8;
   job.strategy.ps.servers = 16;
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_EQ(outcome.samples, kSteps * workers) << sync;
@@ -33,21 +35,21 @@ TEST(Scale, EventsOfAWorkerDoNotGrowWithTheOthers) {
   }
 }
 
-// A ring of n workers is 2(n-1) messages for each, of two events.
+// In a ring of n workers each sends 2(n-1) messages, of two events each.
 TEST(Scale, UpTo64WorkersTheRingIsPlayedMessageByMessage) {
   constexpr int kMost = RingMeeting::kMostByMessage;
   EXPECT_GT(events_per_step("all_reduce", kMost), 4 * (kMost - 1));
   EXPECT_LT(events_per_step("all_reduce", kMost + 1), 4);
 }
 
-// No sum carries votes in a phantom: all must be told the same in the same step, wherever each is
-// when the wish comes.
+// Phantom blocks carry no votes: all workers must get the same answer in the same step, wherever
+// they are when the request comes.
 TEST(Phantoms, AgreeToStop) {
   for (const char* sync : {"all_reduce", "local_sgd", "ps_bsp"}) {
     for (const int workers : {2, 7, 70}) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         Job job = simulated_job(sync, alike(workers), workers, 1'000'000);
-        job.model.kind = "phantom";
+        job.model.kind = ModelKind::kPhantom;
         job.seed = seed;
         job.cluster.slowdowns = {{.probability = 0.3, .factor = 5}};
         PhantomTask task(job.train.batch * 1'000'000, 1000);
@@ -55,7 +57,7 @@ TEST(Phantoms, AgreeToStop) {
         monitor.stop_after_samples = static_cast<std::int64_t>(seed) * workers;
         const RunOutcome outcome = simulate(job, task, monitor);
         EXPECT_EQ(outcome.stopped, "SIGINT");
-        // Soon: local_sgd agrees when it averages, every 8 steps.
+        // local_sgd agrees only when it averages, every 8 steps.
         EXPECT_LE(outcome.samples, (static_cast<std::int64_t>(seed) + 20) * workers) << sync;
         for (const WorkerSummary& worker : outcome.workers) {
           EXPECT_EQ(worker.steps, outcome.workers[0].steps) << sync << ", seed " << seed;

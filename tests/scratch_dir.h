@@ -1,4 +1,4 @@
-// A new empty directory, removed with all it holds at the end of the test.
+// A new empty directory that is removed at the end of the test.
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace motley {
 class ScratchDir {
  public:
   ScratchDir() {
-    // In memory where possible: some tests write thousands of files.
+    // In memory if possible: some tests write thousands of files.
     const std::filesystem::path memory = "/dev/shm";
     const bool has_memory = access(memory.c_str(), W_OK) == 0;
     const auto parent = has_memory ? memory : std::filesystem::temp_directory_path();
@@ -29,7 +29,7 @@ class ScratchDir {
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  // Writes a file, with the folders it needs; returns its path.
+  // Writes a file and the folders it needs; returns its path.
   std::string write(const std::string& name, const std::string& contents) const {
     std::filesystem::create_directories(std::filesystem::path(file(name)).parent_path());
     std::ofstream(file(name), std::ios::binary) << contents;

@@ -1,4 +1,4 @@
-// Jobs for the simulator, as tests of methods want them.
+// Jobs for the simulator, for tests of methods.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace motley {
 
-// A sample takes a worker of speed 1 a millisecond. Evaluated at the end only.
+// A sample takes a millisecond at speed 1. Evaluated only at the end.
 inline Job simulated_job(std::string sync, std::vector<double> speeds, std::int64_t batch,
                          std::int64_t steps) {
   Job job;
@@ -33,7 +33,7 @@ inline std::vector<double> alike(int workers) {
 
 // Compute-bound and without arithmetic.
 inline RunOutcome simulate_phantom(Job job) {
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   PhantomTask task(60'000, 100'000);
   QuietMonitor monitor;
   return simulate(job, task, monitor);

@@ -1,4 +1,4 @@
-// Workers whose models only averaging changes.
+// Workers whose models change only by averaging.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "motley/job/job.h"
+#include "motley/sync/method.h"
 #include "motley/sync/task.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
@@ -18,10 +19,10 @@ class Unwatched final : public Observer {
   void on_snapshot(Seconds, const Progress&, Replica&) override {}
 };
 
-// A model that only averaging changes. Its buffers are the first of its parameters.
-class StillReplica final : public Replica {
+// A model that changes only by averaging. Its buffers are its first parameters.
+class AveragedReplica final : public Replica {
  public:
-  StillReplica(std::size_t size, std::uint64_t seed, Rank rank)
+  AveragedReplica(std::size_t size, std::uint64_t seed, Rank rank)
       : parameters_(size), gradient_(size + kTail) {
     Random random(seed, static_cast<std::uint64_t>(rank));
     for (float& value : parameters_) {
@@ -41,12 +42,12 @@ class StillReplica final : public Replica {
   std::vector<float> gradient_;
 };
 
-using Models = std::vector<std::unique_ptr<StillReplica>>;
+using Models = std::vector<std::unique_ptr<AveragedReplica>>;
 
 inline Models still_models(int workers, std::size_t size, std::uint64_t seed) {
   Models models;
   for (Rank rank = 0; rank < workers; ++rank) {
-    models.push_back(std::make_unique<StillReplica>(size, seed, rank));
+    models.push_back(std::make_unique<AveragedReplica>(size, seed, rank));
   }
   return models;
 }
@@ -62,10 +63,10 @@ inline void start_workers(SimCluster& cluster, const Job& job, std::int64_t samp
   }
 }
 
-// And the coordinator's side of the job's method, and its servers if it has any.
+// Starts the workers, the service of the job's method, and its servers if it has any.
 inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples, Models& models) {
   start_workers(cluster, job, samples, models);
-  for (int server = 0; server < job.servers(); ++server) {
+  for (int server = 0; server < servers_of(job); ++server) {
     cluster.start(job.cluster.workers + server, [&job](Node& node) { run_server(node, job); });
   }
   cluster.start(kCoordinator,
@@ -73,7 +74,7 @@ inline void start_all(SimCluster& cluster, const Job& job, std::int64_t samples,
 }
 
 inline void run_all(const Job& job, std::int64_t samples, Models& models) {
-  SimCluster cluster(job.cluster, job.servers());
+  SimCluster cluster(job.cluster, servers_of(job));
   start_all(cluster, job, samples, models);
   cluster.run();
 }

@@ -2,6 +2,7 @@
 // which repeat what the code says still say the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,13 +10,14 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocate/allocation.h"
 #include "job/choices.h"
 #include "job/parse.h"
 #include "job/print.h"
-#include "motley/sync/registry.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -33,7 +35,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"node", {"base"}},
     {"cluster", {"base"}},
     {"allocate", {"base"}},
-    {"job", {"base", "cluster"}},
+    {"job", {"base", "cluster", "codec"}},
     {"record", {"base"}},
     {"page", {"base"}},
     {"dashboard", {"base"}},
@@ -151,44 +153,82 @@ TEST(Tidy, FilesAndLinesAreNotTooLong) {
   }
 }
 
-// Pages and pictures that the documents lead to.
-TEST(Tidy, DocumentsLeadSomewhere) {
-  const std::regex link(R"link((?:\]\(|src=")([^):"#]+)[)"#])link");
-  std::vector<fs::path> documents;
-  for (const char* folder : {".", "docs"}) {
+std::vector<fs::path> documents() {
+  std::vector<fs::path> pages;
+  for (const char* folder : {".", "docs", "docs/decisions", "examples/python_model"}) {
     for (const auto& entry : fs::directory_iterator(kRoot / folder)) {
       if (entry.path().extension() == ".md") {
-        documents.push_back(entry.path());
+        pages.push_back(entry.path());
       }
     }
   }
+  return pages;
+}
+
+// What a pattern with one group finds in a document, with the line it is on.
+std::vector<std::pair<Line, std::string>> found_in(const fs::path& page, const std::regex& what) {
+  std::vector<std::pair<Line, std::string>> found;
+  for (const Line& line : lines_of(page)) {
+    for (std::sregex_iterator each(line.text.begin(), line.text.end(), what), end; each != end;
+         ++each) {
+      found.emplace_back(line, (*each)[1].str());
+    }
+  }
+  return found;
+}
+
+// Pages and pictures that the documents link to.
+TEST(Tidy, DocumentsLeadSomewhere) {
+  const std::regex link(R"link((?:\]\(|src=")([^):"# ]+)[)"#])link");
   int links = 0;
-  for (const fs::path& document : documents) {
-    for (const Line& line : lines_of(document)) {
-      for (std::sregex_iterator each(line.text.begin(), line.text.end(), link), end; each != end;
-           ++each, ++links) {
-        EXPECT_TRUE(fs::exists(document.parent_path() / (*each)[1].str()))
-            << document << ":" << line.number << ": " << (*each)[1];
-      }
+  for (const fs::path& page : documents()) {
+    for (const auto& [line, target] : found_in(page, link)) {
+      EXPECT_TRUE(fs::exists(page.parent_path() / target))
+          << page << ":" << line.number << ": " << target;
+      ++links;
     }
   }
   EXPECT_GT(links, 50);
 }
 
-// A job may name exactly the methods that exist.
-TEST(Tidy, TheRegistryHasWhatAJobMayName) {
-  for (const Choice& choice : kSyncMethods) {
-    EXPECT_NE(find_strategy(choice.name), nullptr) << choice.name;
-    EXPECT_FALSE(choice.summary.empty()) << choice.name;
+// Every source file of the repository, as "/src/sync/loop.h".
+std::vector<std::string> paths_of_sources() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"include", "src", "tests", "bench", "examples"}) {
+    for (const fs::path& file : sources_under(folder)) {
+      paths.push_back("/" + fs::relative(file, kRoot).string());
+    }
   }
+  return paths;
 }
 
-// Who has a server's side is who a job gives servers to.
-TEST(Tidy, MethodsWithServersAreThoseThatAJobGivesSome) {
-  for (const StrategyEntry& method : strategies()) {
-    StrategySpec strategy;
-    strategy.sync = method.name;
-    EXPECT_EQ(strategy.has_servers(), method.run_server != nullptr) << method.name;
+// A document may leave out the first folders of a path: sync/loop.h is src/sync/loop.h.
+TEST(Tidy, SourcesThatDocumentsNameExist) {
+  const std::regex source(R"((?:^|[^A-Za-z0-9_/])([a-z][a-z0-9_/]*\.(?:h|cc))(?![A-Za-z0-9_]))");
+  const std::set<std::string> others = {"app.cc", "torch/torch.h", "x.h", "y.h"};
+  // These tell what was before, too.
+  const std::set<std::string> of_the_past = {"CHANGELOG.md", "stability.md"};
+  const std::vector<std::string> paths = paths_of_sources();
+  int sources = 0;
+  for (const fs::path& page : documents()) {
+    if (of_the_past.contains(page.filename())) {
+      continue;
+    }
+    for (const auto& [line, name] : found_in(page, source)) {
+      const bool exists = std::ranges::any_of(
+          paths, [&](const std::string& path) { return path.ends_with("/" + name); });
+      EXPECT_TRUE(exists || others.contains(name)) << page << ":" << line.number << ": " << name;
+      ++sources;
+    }
+  }
+  EXPECT_GT(sources, 100);
+}
+
+TEST(Tidy, EveryMethodIsWhole) {
+  for (const Method* method : methods()) {
+    EXPECT_FALSE(method->schema.summary.empty()) << method->name();
+    EXPECT_TRUE(method->make) << method->name();
+    EXPECT_EQ(method->schema.has_servers, method->run_server != nullptr) << method->name();
   }
 }
 
@@ -200,9 +240,9 @@ TEST(Tidy, TheAllocationsAreThoseAJobMayName) {
 }
 
 TEST(Tidy, TheJobFilePageListsTheKeysThatExist) {
-  EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys()), std::string::npos)
+  EXPECT_NE(read(kRoot / "docs/job-file.md").find(describe_keys(job_schema())), std::string::npos)
       << "docs/job-file.md should contain:\n"
-      << describe_keys();
+      << describe_keys(job_schema());
 }
 
 // Also those that only a person or scripts/reproduce runs.
@@ -215,9 +255,9 @@ TEST(Tidy, JobFilesCanBeRun) {
       }
       const std::string name = entry.path().string();
       const bool compares = read(entry.path()).find("[[variant]]") != std::string::npos;
-      const auto jobs = parse_variants(read(entry.path()), name, {}, Mode::kSimulate);
+      const auto jobs = parse_variants(job_schema(), read(entry.path()), name, {}, Mode::kSimulate);
       EXPECT_EQ(jobs.has_value(), compares) << jobs.error().message;
-      EXPECT_TRUE(parse_job(read(entry.path()), name, {}, Mode::kConfig));
+      EXPECT_TRUE(parse_job(job_schema(), read(entry.path()), name, {}, Mode::kConfig));
       variants += jobs ? static_cast<int>(jobs->jobs.size()) : 0;
     }
   }

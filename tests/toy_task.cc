@@ -27,8 +27,8 @@ ToyData::ToyData(std::int64_t samples, std::size_t features, std::uint64_t seed)
   }
 }
 
-// Loops over features have all they need in locals: ThreadSanitizer calls a function for every
-// access to anything else.
+// Loops over features use local variables only: ThreadSanitizer calls a function for every other
+// access.
 float ToyData::error(std::size_t sample, const float* weights) const {
   const std::size_t count = width;
   const float* input = inputs.data() + sample * count;

@@ -1,6 +1,6 @@
-// A task small enough to check by hand: linear regression with SGD, no torch. The answer is
+// A task small enough to check by hand: linear regression with SGD, without torch. The solution is
 // known, so training it to the end proves the path from samples to applied steps. The arithmetic is
-// in a library (motley_toy_task), since tests are compiled without optimisation.
+// in a library (motley_toy_task), because tests are compiled without optimisation.
 #pragma once
 
 #include <cstdint>
@@ -53,7 +53,7 @@ class ToyTask final : public Task {
 
   std::int64_t training_samples() const override;
   std::unique_ptr<Replica> make_replica() override;
-  // An answer within a tenth is a right one.
+  // An answer within a tenth counts as correct.
   std::optional<Evaluation> evaluate(const Snapshot& snapshot) override;
   std::string model_file(const Snapshot& snapshot) override;
 

@@ -1,4 +1,4 @@
-// Unlike machines on one box: what the methods are worth, to the clock and to the model.
+// Workers of different speeds on one machine: what the methods gain in time, and that they learn.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// `motley train job` with these settings, under way. Paced workers sleep nearly all the time, so
-// that several runs may go at once.
+// Starts `motley train job` with these settings. Paced workers sleep nearly all the time, so
+// several runs may go at once.
 Process start(const ScratchDir& scratch, const std::string& job, const std::string& name,
               const std::vector<std::string>& settings) {
   std::vector<std::string> command{MOTLEY_PROGRAM, "train",           job, "--json", "--quiet",
@@ -32,8 +32,8 @@ Json summary_of(Process& process) {
   return Json::parse(finished.out);
 }
 
-// One worker of four is four times as slow. The model is small, so that what is measured is pace
-// and not this machine.
+// One worker of four is four times as slow. The model is small, so that the pace is measured and
+// not this machine.
 constexpr const char* kOneSlow = R"(
 [model]
 kind = "svm"
@@ -53,11 +53,12 @@ speeds = [1, 1, 1, 0.25]
 double rate(const Json& summary) { return summary["samples_per_second"].get<double>(); }
 double accuracy(const Json& summary) { return summary["final_accuracy"].get<double>(); }
 
-// What all_reduce with equal shares loses to the slow one, and what gets it back.
-TEST(Paced, MethodsAreWorthWhatTheyShould) {
+// What all_reduce with equal shares loses to the slow worker, and which methods recover it.
+TEST(Paced, MethodsGainWhatTheyShould) {
   ScratchDir scratch;
   const std::string job = scratch.write("job.toml", kOneSlow);
-  // Who must show most has fewest beside it. What is slow shows its rate in fewer steps.
+  // The fastest methods run with the fewest others beside them. Slow ones need fewer steps to show
+  // their rate.
   Process slow = start(scratch, job, "equal", {"train.steps=80"});
   Process even = start(scratch, job, "adaptive", {"strategy.allocation=adaptive"});
   const Json adaptive = summary_of(even);
@@ -70,7 +71,7 @@ TEST(Paced, MethodsAreWorthWhatTheyShould) {
   const Json partial = summary_of(ready);
   const Json standard = summary_of(ring);
   const Json skip = summary_of(skipping);
-  // With equal shares a simulated run ends with the very model of a real one.
+  // With equal shares a simulated run ends with exactly the model of a real one.
   const Finished simulated =
       run({MOTLEY_PROGRAM, "simulate", job, "--json", "--quiet", "--out", scratch.file("whole")});
   ASSERT_EQ(simulated.code, 0) << simulated.err;
@@ -107,7 +108,7 @@ TEST(Paced, MethodsAreWorthWhatTheyShould) {
   EXPECT_LE(skip["hop"]["largest_gap_by_distance"][1], 10);
 }
 
-// The same by way of a parameter server: what profiled rounds get back.
+// The same with a parameter server: what profiled rounds recover.
 TEST(Paced, AshlIsNotHeldBackAsBspIs) {
   ScratchDir scratch;
   const std::string job = scratch.write("job.toml", kOneSlow);
@@ -118,14 +119,14 @@ TEST(Paced, AshlIsNotHeldBackAsBspIs) {
   EXPECT_EQ(ashl["samples"], 120 * 256);
   EXPECT_GE(rate(ashl) / rate(bsp), 2.5);  // ideal is 3.25
   RecordProperty("ratio", fmt::format("{:.2f}", rate(ashl) / rate(bsp)));
-  // Iterations in a round, as the speeds are.
+  // The iterations in a round follow the speeds.
   const Json& iterations = ashl["ashl"]["ahl_iterations"];
   EXPECT_NEAR(iterations[0].get<double>() / iterations[3].get<double>(), 4, 0.8);
 }
 
-// With the right to make groups, the kernel slows worker 1 down; without it, one clear line. Steps
-// are long beside the kernel's slices of 10 ms: a worker that computes less than its slice and then
-// waits for others is not slowed at all.
+// With permission to create cgroups, the kernel slows worker 1 down; otherwise there is one clear
+// line. Steps must be long compared with the kernel's slices of 10 ms: a worker that computes less
+// than its slice and then waits for others is not slowed down.
 TEST(Quotas, MakeAWorkerSlowOrSayWhyNot) {
   ScratchDir scratch;
   scratch.write("job.toml", R"(

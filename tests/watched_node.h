@@ -1,5 +1,5 @@
-// A Node that tells a Watch when its worker begins an iteration. The simulator has one thread, so
-// the Watch sees everything in the order in which it happens.
+// A Node that tells a watch when its worker begins an iteration. The simulator has one thread, so
+// the watch sees everything in the order in which it happens.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 
 namespace motley {
 
-// Where all workers are, and the largest gaps that were between two of them before anybody left.
-class Watch {
+// The iterations of all workers, and the largest gaps between two of them before any worker left.
+class IterationWatch {
  public:
-  explicit Watch(int workers)
+  explicit IterationWatch(int workers)
       : iteration(static_cast<std::size_t>(workers), 0),
         left(iteration.size(), false),
         gap(iteration.size(), std::vector<std::int64_t>(iteration.size(), 0)) {}
@@ -46,14 +46,14 @@ class Watch {
   std::vector<std::int64_t> iteration;         // by worker
   std::vector<bool> left;                      // by worker
   std::vector<std::vector<std::int64_t>> gap;  // how far i was ahead of j
-  std::vector<Event> events;                   // all that began, in order
+  std::vector<Event> events;                   // all iterations begun, in order
   Seconds first_leave = Node::kForever;
-  std::function<void(Rank, std::int64_t)> on_begin;  // before it counts
+  std::function<void(Rank, std::int64_t)> on_begin;  // called before it is counted
 };
 
 class WatchedNode final : public ForwardingNode {
  public:
-  WatchedNode(Node& node, Watch& watch) : ForwardingNode(node), watch_(watch) {}
+  WatchedNode(Node& node, IterationWatch& watch) : ForwardingNode(node), watch_(watch) {}
 
   void send(Rank to, Channel channel, Header header, Payload payload) override {
     if (channel == Channel::kSamples) {
@@ -67,7 +67,7 @@ class WatchedNode final : public ForwardingNode {
   }
 
  private:
-  Watch& watch_;
+  IterationWatch& watch_;
 };
 
 }  // namespace motley

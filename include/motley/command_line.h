@@ -1,19 +1,19 @@
-// The `motley` command as a function. A program of your own that has registered a strategy can be
-// its own motley, with every subcommand and all that they write:
+// The `motley` command as a function. A program that has registered a method of its own can offer
+// every motley subcommand itself:
 //
 //   int main(int argc, char** argv) {
-//     motley::register_strategy(...);
+//     motley::register_method(...);
 //     return motley::command_line(argc, argv);
 //   }
 //
-// Worker processes are the same program, started again with the subcommand `worker`: what is
-// registered before this call is there in every one of them.
+// Worker processes are started from the same executable, with the subcommand `worker`. What main()
+// registers before this call is therefore registered in every worker too.
 #pragma once
 
 namespace motley {
 
-// The exit code: 0 done, 1 the run failed, 2 bad usage or input, 130 / 143 stopped by SIGINT /
-// SIGTERM after saving.
+// Returns the exit code: 0 success, 1 the run failed, 2 bad usage or input, 130 or 143 stopped by
+// SIGINT or SIGTERM after saving.
 int command_line(int argc, char** argv);
 
 }  // namespace motley

@@ -57,8 +57,6 @@ class Run {
   // or trains something else.
   Run(Session& session, const Options& options, Replica& replica, std::int64_t training_samples,
       RunHooks hooks = {});
-  // In a session that has joined somebody's run: with the job that was given.
-  Run(Session& session, const Job& job, Replica& replica, std::int64_t training_samples);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
@@ -87,8 +85,5 @@ class Run {
  private:
   std::unique_ptr<Impl> impl_;
 };
-
-// A server's part in a run that the session has joined, all of it. Throws RunFailed.
-void run_parameter_server(Session& session, const Job& job);
 
 }  // namespace motley

@@ -25,7 +25,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "motley/base/failure.h"
 
@@ -39,14 +38,6 @@ class Session {
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-
-  // Joins a run that somebody else conducts, and whose job is given: what `motley worker` does. The
-  // rendezvous is HOST:PORT, rank -1 is any that is free. Throws RunFailed when there is no way in.
-  static Session join(const std::string& rendezvous, int rank, const std::string& token);
-  // The resolved job file of such a run; empty for any other.
-  const std::string& given_job() const;
-  // This process cannot take its part in such a run: tells the others why.
-  void give_up(const std::string& why);
 
   int rank() const;        // 0 .. size()-1
   int size() const;        // how many processes train together
@@ -62,7 +53,6 @@ class Session {
   Impl& impl() { return *impl_; }  // for the library itself
 
  private:
-  explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 

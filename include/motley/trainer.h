@@ -1,11 +1,11 @@
-// Trainer: a torch module of your own, trained by all processes of a session.
+// Trainer: trains your own torch module on all processes of a session.
 //
 //   motley::Session session(argc, argv);
 //   Net model;
 //   torch::optim::Adam optimizer(model.parameters());
 //   motley::Trainer trainer(session, model, optimizer, dataset, {.batch = 64, .epochs = 10});
 //
-//   trainer.fit([&](auto& batch) {                          // all of training, or
+//   trainer.fit([&](auto& batch) {                          // the whole training loop, or
 //     return torch::nll_loss(model.forward(batch.data), batch.target);
 //   });
 //
@@ -15,26 +15,27 @@
 //     trainer.finish(loss);
 //   }
 //
-// begin() gives this worker's share of the next batch, however large the method makes it. finish()
-// does what the method is about: exchanges, averages, takes the optimizer's step. It takes the
-// place of optimizer.zero_grad() and optimizer.step(). Uneven shares weigh what they should: the
-// step of all_reduce is that of the mean loss over the whole batch. When the loop ends, every rank
-// holds the model that the run leaves.
+// begin() returns this worker's share of the next batch; the method decides how large it is.
+// finish() runs the method: it exchanges, averages and takes the optimizer's step. It replaces
+// optimizer.zero_grad() and optimizer.step(). Uneven shares are weighted correctly: a step of
+// all_reduce is the step of the mean loss over the whole batch. When the loop ends, every rank
+// holds the final model.
 //
-// What is trained: the module's parameters with requires_grad, float32 on the CPU; from the first
-// begin() on all ranks have those of rank 0. Float buffers (BatchNorm statistics) travel with the
-// model where a method averages models, and end as rank 0's. A share may be a single sample, as
-// what is left of an epoch, and BatchNorm cannot train on one: docs/api.md. Frozen parameters, the
-// optimizer's kind and its learning rates must be the same everywhere.
+// Trained are the module's parameters with requires_grad; they must be float32 on the CPU. The
+// first begin() gives every rank the parameters of rank 0. Float buffers (BatchNorm statistics) are
+// averaged with the model in methods that average models; at the end every rank has rank 0's. A
+// share can be a single sample, for example at the end of an epoch, and BatchNorm cannot train on
+// one: see docs/api.md. Frozen parameters, the optimizer's type and its learning rates must be the
+// same on every rank.
 //
-// Ownership: session, module and optimizer are the caller's and outlive the trainer. Their tensors
-// keep their identity, but their storage becomes part of one block (as for DDP's buckets): do not
-// keep raw pointers into it, nor replace parameters afterwards.
-// Thread rule: one thread makes all calls, and all hooks run on it.
-// Failure: Refused for what cannot be trained, RunFailed for a run that fails, from any call; an
-// exception of the program's own takes the run down with its message (motley/session.h). A call out
-// of turn (begin() twice, finish() without begin(), either of them in a hook) is a
-// std::logic_error, and ends the run likewise. One trainer of a session trains at a time.
+// Ownership: the caller owns session, module and optimizer; they must outlive the trainer. Tensors
+// keep their identity, but their storage moves into one block (like DDP's buckets): do not keep raw
+// pointers into it, and do not replace parameters afterwards.
+// Thread rule: make all calls from one thread; all hooks run on it.
+// Failure: any call may throw Refused (this cannot be trained) or RunFailed (the run failed). An
+// exception of the program itself ends the run with its message (motley/session.h). A call out of
+// order (begin() twice, finish() without begin(), either of them in a hook) throws
+// std::logic_error, which ends the run too. Only one trainer of a session can train at a time.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -58,18 +59,18 @@
 
 namespace motley {
 
-// Where a run stands, as far as this rank knows.
+// How far the run is, as far as this rank knows.
 struct Standing {
   std::int64_t samples = 0;    // used by all ranks together
   std::int64_t steps = 0;      // samples / batch
-  std::int64_t epochs = 0;     // passes over the data that are done
+  std::int64_t epochs = 0;     // completed passes over the data
   std::int64_t own_steps = 0;  // finish() calls of this rank
 };
 
-// Whether a loss is the mean over its samples, as torch's losses are by default, or their sum.
+// Whether a loss is the mean over its samples (the default of torch's losses) or their sum.
 enum class Reduction { kMean, kSum };
 
-// Samples of one's own: `get` makes whatever the loop wants of these places in the data set.
+// A data set defined by a function: `get` turns indices into the batch that the loop receives.
 template <class Get>
 struct Samples {
   std::int64_t count;
@@ -84,7 +85,7 @@ inline constexpr bool kIsSamples = false;
 template <class Get>
 inline constexpr bool kIsSamples<Samples<Get>> = true;
 
-// What a Trainer does that does not depend on the kind of samples. Not to be used by itself.
+// The part of Trainer that does not depend on the type of samples. Not meant for direct use.
 class TrainerCore {
  public:
   TrainerCore(Session& session, torch::nn::Module& module, torch::optim::Optimizer& optimizer,
@@ -93,38 +94,38 @@ class TrainerCore {
   TrainerCore(const TrainerCore&) = delete;
   TrainerCore& operator=(const TrainerCore&) = delete;
 
-  // All hooks are set before the first begin().
+  // Set all hooks before the first begin().
 
-  // The gradient of the step is in the parameters' grad(): the last moment to change it, as
-  // torch::nn::utils::clip_grad_norm_ does. Just before optimizer.step().
+  // Called just before optimizer.step(), when grad() of the parameters holds the gradient of the
+  // step: the place to change it, for example with torch::nn::utils::clip_grad_norm_.
   void before_step(std::function<void()> hook);
-  // After each finish() of this rank: for logging.
+  // Called after each finish() of this rank, for logging.
   void on_step(std::function<void(const Standing&)> hook);
-  // The ranks together have come through the data once more: for learning-rate schedules. Called
-  // on every rank, once for each epoch.
+  // Called on every rank once per epoch, when the ranks together have used the data once more: the
+  // place for learning-rate schedules.
   void on_epoch(std::function<void(std::int64_t epochs)> hook);
-  // Judges the model, every options.eval_every steps and at the end. On rank 0, between two steps:
-  // the module holds what is to be judged, in eval() and without gradients; then everything is as
-  // before. The accuracy may end the run (options.target_accuracy).
+  // Evaluates the model every options.eval_every steps and at the end. Runs on rank 0 between two
+  // steps. During the call the module holds the model to evaluate, in eval() mode and without
+  // gradients; afterwards it is restored. The accuracy can end the run (options.target_accuracy).
   void evaluate_with(std::function<Evaluation()> hook);
 
-  // What the loop's losses are; the mean, unless said otherwise.
+  // Says what the loop's losses are. Default: kMean.
   void set_reduction(Reduction reduction);
 
-  // Ends the run early, in order: some steps later begin() says so, on every rank.
+  // Ends the run early but cleanly: a few steps later begin() returns nullopt on every rank.
   void stop();
 
   Standing standing() const;
-  // The places in the data set of the batch that begin() gave. Valid until finish().
+  // The indices of the batch that begin() returned. Valid until finish().
   std::span<const SampleIndex> indices() const;
-  // Once the run is over; before, std::logic_error.
+  // The result of the finished run. Throws std::logic_error while the run goes on.
   const RunResult& result() const;
 
  protected:
-  // nullopt: the run is over. Never empty: a share of nothing is dealt with inside.
+  // nullopt when the run is over. Never empty: steps without samples are handled inside.
   std::optional<std::span<const SampleIndex>> begin_step();
   void finish_step(double loss);
-  // Runs `body` in the name of the run: what it throws is the run's first cause.
+  // Runs `body` as part of the run: if it throws, that is reported as the first cause of failure.
   void in_step(const std::function<void()>& body);
 
  private:
@@ -132,19 +133,19 @@ class TrainerCore {
   std::unique_ptr<Impl> impl_;
 };
 
-// The data set is a torch::data one, mapped as you like (it has size() and get_batch()), or
+// Data is a torch::data dataset (it has size() and get_batch(), and may be mapped) or
 // motley::samples(count, get).
 template <class Data>
 class Trainer : public TrainerCore {
  public:
-  // The module may be a torch::nn::Module, a std::shared_ptr to one, or a holder of TORCH_MODULE.
+  // The module may be a torch::nn::Module, a std::shared_ptr to one, or a TORCH_MODULE holder.
   template <class Module>
   Trainer(Session& session, Module& module, torch::optim::Optimizer& optimizer, Data data,
           Options options = {})
       : TrainerCore(session, module_of(module), optimizer, size_of(data), std::move(options)),
         data_(std::move(data)) {}
 
-  // This rank's next batch; nullopt: the run is over.
+  // This rank's next batch, or nullopt when the run is over.
   auto begin() {
     const auto places = begin_step();
     std::optional<decltype(batch_of(*places))> batch;
@@ -154,12 +155,12 @@ class Trainer : public TrainerCore {
     return batch;
   }
 
-  // The gradients are computed. The loss is what the record shows and adsp and ashl decide by;
-  // without one it is not known.
+  // Call when the gradients are computed. The loss goes into the record, and some methods (adsp,
+  // ashl) decide by it. Without the argument the loss is unknown.
   void finish() { finish_step(std::numeric_limits<double>::quiet_NaN()); }
   void finish(const torch::Tensor& loss) { finish_step(loss.template item<double>()); }
 
-  // `loss_of` makes a loss of a batch.
+  // Trains until the run is over. `loss_of` computes the loss of a batch.
   template <class LossOf>
   void fit(const LossOf& loss_of) {
     while (auto batch = begin()) {
@@ -188,7 +189,7 @@ class Trainer : public TrainerCore {
     } else if (const auto size = data.size()) {
       return static_cast<std::int64_t>(*size);
     } else {
-      throw Refused("the data set does not know its size: motley deals out places in it");
+      throw Refused("the data set's size() is empty; motley needs the number of samples");
     }
   }
 

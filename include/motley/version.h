@@ -1,4 +1,4 @@
-// Which motley this is. CMakeLists.txt reads the number from here: it stands nowhere else.
+// The version of motley. CMakeLists.txt reads it from here; it is written nowhere else.
 #pragma once
 
 namespace motley {

@@ -12,7 +12,7 @@
 namespace motley {
 namespace {
 
-// The worker that takes longest, and how long.
+// The worker with the longest step, and its duration.
 struct Slowest {
   std::size_t rank = 0;
   Seconds seconds = 0;
@@ -40,11 +40,11 @@ double usual_error(std::span<const StepCost> costs) {
   return middle_of(std::move(errors)).time;
 }
 
-// A gain that chance alone may well show. It has two parts: the time of the slowest as it is, and
-// the time of all together, where the errors of many workers cancel. The slowest is one picked out
-// of n: among n workers that are alike one is sqrt(2 ln n) standard errors late by chance. And who
-// was late by chance may seem certain by chance: the usual error of the others says more.
-// Roots and products are the same bits on every machine; log and hypot need not be.
+// The gain that chance alone may well produce. It has two parts: the error of the slowest worker's
+// time, and the error of all times together, where the errors of many workers cancel. The slowest
+// is the maximum of n: among n equal workers one is sqrt(2 ln n) standard errors late by chance. A
+// worker that was late by chance may also look certain by chance, so the typical error of the
+// others is used. Roots and products give the same bits on every machine; log and hypot may not.
 double chance(const Shares& shares, std::span<const StepCost> costs, std::size_t slowest_rank) {
   double total = 0;
   double together = 0;
@@ -64,7 +64,7 @@ double chance(const Shares& shares, std::span<const StepCost> costs, std::size_t
 std::vector<double> balanced_shares(std::size_t total, std::span<const StepCost> costs) {
   const auto wanted = static_cast<double>(total);
   MOTLEY_CHECK(total >= costs.size(), "{} samples for {} workers", total, costs.size());
-  // The longer the step, the more samples fit into it: halve the interval until nothing is between.
+  // The longer the step, the more samples fit into it: bisect until the interval cannot be halved.
   Seconds too_short = 0;
   Seconds enough = 0;
   for (const StepCost& cost : costs) {

@@ -11,10 +11,10 @@
 namespace motley {
 namespace {
 
-constexpr double kDeadBand = 0.005;  // as a job has it by default
+constexpr double kDeadBand = 0.005;  // the default of a job
 
 // Workers whose steps cost what `true_cost` says, measured over windows of 10 steps, with shares
-// that follow adaptive_shares: the whole of self-adaptive allocation without a run around it.
+// that follow adaptive_shares: self-adaptive allocation without a run around it.
 class Workers {
  public:
   Workers(std::size_t total, std::vector<StepCost> true_costs)
@@ -22,8 +22,8 @@ class Workers {
         shares(equal_shares(total, static_cast<int>(costs.size()))),
         speeds_(costs.size()) {}
 
-  // One window. `jitter`: standard deviation of a step's time, as a part of it. True: it changed
-  // the shares.
+  // Runs one window. `jitter` is the relative standard deviation of a step's time. Returns true if
+  // the shares changed.
   bool window(double jitter = 0) {
     std::vector<StepCost> measured;
     for (std::size_t i = 0; i < costs.size(); ++i) {
@@ -47,7 +47,7 @@ class Workers {
     return longest;
   }
 
-  // The shortest possible step, were samples divisible.
+  // The shortest possible step if samples were divisible.
   Seconds best() const {
     const std::size_t total = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
     const auto balanced = balanced_shares(total, costs);
@@ -92,7 +92,7 @@ RC_GTEST_PROP(BalancedShares, MakeAllWorkersTakeEquallyLong, ()) {
   }
 }
 
-TEST(BalancedShares, LeaveOneSampleToWhomEvenThatTakesTooLong) {
+TEST(BalancedShares, LeaveOneSampleToAWorkerThatIsTooSlowForIt) {
   const auto shares = balanced_shares(101, std::vector{affine(10, 1), linear(1)});
   EXPECT_DOUBLE_EQ(shares[0], 1);
   EXPECT_NEAR(shares[1], 100, 1e-6);
@@ -131,11 +131,11 @@ RC_GTEST_PROP(AdaptiveShares, LinearCostsAreRightAfterOneUpdate, ()) {
     for (std::size_t i = 0; i < speeds.size(); ++i) {
       const auto off = static_cast<std::ptrdiff_t>(workers.shares[i]) -
                        static_cast<std::ptrdiff_t>(proportional[i]);
-      RC_ASSERT(std::abs(off) <= 1);  // a tie of remainders may fall either way
+      RC_ASSERT(std::abs(off) <= 1);  // a tie of remainders may be broken either way
     }
   } else {
     RC_ASSERT(before <
-              workers.best() / (1 - 1.01 * kDeadBand) + 1e-3);  // nothing to gain, up to a sample
+              workers.best() / (1 - 1.01 * kDeadBand) + 1e-3);  // nothing to gain, up to one sample
   }
   for (int window = 0; window < 20; ++window) {
     RC_ASSERT(!workers.window());
@@ -154,7 +154,7 @@ RC_GTEST_PROP(AdaptiveShares, AffineCostsAreBestWithinFourWindows, ()) {
   RC_ASSERT(workers.step() <= 1.02 * workers.best());
 }
 
-// Also with a fixed cost. (Events in the middle of a window: sync/allocation_test.cc.)
+// Also with a fixed cost. (For events in the middle of a window see sync/allocation_test.cc.)
 RC_GTEST_PROP(AdaptiveShares, AreBestAgainTwoWindowsAfterASpeedEvent, ()) {
   std::vector<StepCost> costs;
   for (double speed : any_speeds(16, 4)) {
@@ -172,8 +172,8 @@ RC_GTEST_PROP(AdaptiveShares, AreBestAgainTwoWindowsAfterASpeedEvent, ()) {
   RC_ASSERT(workers.step() <= 1.02 * workers.best());
 }
 
-// 5 % jitter: the shares settle, and are good ones.
-TEST(AdaptiveShares, DoNotFlap) {
+// With 5 % jitter the shares settle, and they are good.
+TEST(AdaptiveShares, DoNotOscillate) {
   for (const std::size_t n : {2U, 4U, 16U, 64U}) {
     std::vector<StepCost> costs;
     for (std::size_t i = 0; i < n; ++i) {

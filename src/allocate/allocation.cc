@@ -26,10 +26,10 @@ Decision dynamic(const Shares& shares, std::span<const StepCost> costs, const Al
 }
 
 constexpr std::array kAllocations = {
-    Allocation{"equal", Told::kNothing, equal, nullptr},
-    Allocation{"static", Told::kNothing, as_given, nullptr},
-    Allocation{"adaptive", Told::kWindowMedian, equal, adaptive},
-    Allocation{"dynamic", Told::kEpochMean, equal, dynamic},
+    Allocation{"equal", CostReport::kNothing, equal, nullptr},
+    Allocation{"static", CostReport::kNothing, as_given, nullptr},
+    Allocation{"adaptive", CostReport::kWindowMedian, equal, adaptive},
+    Allocation{"dynamic", CostReport::kEpochMean, equal, dynamic},
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
-// The allocations that exist, by name: how much does each worker compute?
+// The allocations by name: how many samples does each worker compute?
 //
-// An allocation is two pure functions, the shares to begin with and the shares to go on with, and
-// what the second one is told. sync/allocator.h measures, brings the numbers together and asks.
+// An allocation consists of two pure functions, for the initial and for the next shares, and of
+// what the second one needs to know. sync/allocator.h measures, collects the numbers and calls
+// them.
 #pragma once
 
 #include <span>
@@ -15,28 +16,28 @@ namespace motley {
 struct AllocationOptions {
   int workers = 1;
   std::size_t total = 0;       // samples in a full step of the whole cluster
-  std::vector<double> shares;  // static: in what proportion
+  std::vector<double> shares;  // static: the proportion
   double dead_band = 0;        // adaptive: smaller gains do not change the shares
 };
 
-// What an allocation is told of every worker, and so when it is asked.
-enum class Told {
-  kNothing,       // the first shares are the last
-  kWindowMedian,  // after every window: what a step costs, by SpeedEstimate
-  kEpochMean,     // after every epoch: what a step cost, by MeanTime
+// What an allocation is told about every worker, and therefore when it is asked.
+enum class CostReport {
+  kNothing,       // the initial shares are final
+  kWindowMedian,  // after every window: the cost of a step, by SpeedEstimate
+  kEpochMean,     // after every epoch: the cost of a step, by MeanTime
 };
 
 struct Allocation {
   std::string_view name;  // strategy.allocation in a job
-  Told told = Told::kNothing;
+  CostReport told = CostReport::kNothing;
   Decision (*first)(const AllocationOptions& options) = nullptr;
-  // The shares that hold now and one cost per worker -> the shares that hold from now on.
+  // Current shares and one cost per worker -> the shares from now on.
   Decision (*next)(const Shares& shares, std::span<const StepCost> costs,
                    const AllocationOptions& options) = nullptr;
 };
 
 std::span<const Allocation> allocations();
-// nullptr when there is none of that name.
+// nullptr if there is no such allocation.
 const Allocation* find_allocation(std::string_view name);
 
 }  // namespace motley

@@ -29,7 +29,7 @@ std::vector<StepCost> any_costs(int workers) {
   return costs;
 }
 
-// Of every allocation, at first and after any measurements.
+// For every allocation, initially and after any measurements.
 RC_GTEST_PROP(Allocations, GiveSharesThatAddUpAndAreAtLeastOne, ()) {
   const AllocationOptions options = any_options();
   for (const Allocation& allocation : allocations()) {
@@ -47,9 +47,10 @@ RC_GTEST_PROP(Allocations, GiveSharesThatAddUpAndAreAtLeastOne, ()) {
   }
 }
 
-TEST(Allocations, OnlyThoseThatAreToldSomethingGoOn) {
+TEST(Allocations, OnlyThoseThatAreToldSomethingHaveNextShares) {
   for (const Allocation& allocation : allocations()) {
-    EXPECT_EQ(allocation.told != Told::kNothing, allocation.next != nullptr) << allocation.name;
+    EXPECT_EQ(allocation.told != CostReport::kNothing, allocation.next != nullptr)
+        << allocation.name;
   }
 }
 

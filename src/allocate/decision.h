@@ -1,4 +1,4 @@
-// What an allocation decides, and why.
+// The decision of an allocation and its reason.
 #pragma once
 
 #include <string>

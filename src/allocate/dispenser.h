@@ -1,7 +1,7 @@
-// Dispenser: deals the samples of a run to workers that have no common step.
+// Dispenser: deals the samples of a run to workers that have no common steps.
 //
-// Whoever is ready for more gets the next samples of the run's row (ledger.h). So every sample is
-// used exactly once an epoch however fast each worker is, and the run ends at its limit exactly.
+// A worker that is ready gets the next samples of the run (ledger.h). So every sample is used
+// exactly once per epoch, however fast each worker is, and the run ends exactly at its limit.
 #pragma once
 
 #include "motley/allocate/ledger.h"
@@ -10,7 +10,7 @@ namespace motley {
 
 class Dispenser {
  public:
-  // The first `dealt` samples of the run are with the workers already.
+  // The workers already have the first `dealt` samples of the run.
   Dispenser(const LedgerOptions& options, std::int64_t dealt) : options_(options), dealt_(dealt) {}
 
   // The next `want` samples, fewer at the end of the run. count = 0: there are no more.
@@ -23,7 +23,7 @@ class Dispenser {
   // Samples dealt so far.
   std::int64_t dealt() const { return dealt_; }
 
-  // The run ends early: nothing more is dealt.
+  // Ends the run early: nothing more is dealt.
   void close() { options_.limit = dealt_; }
 
  private:

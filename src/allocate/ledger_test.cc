@@ -12,7 +12,7 @@
 namespace motley {
 namespace {
 
-// Every sample of a run in the order it is used; calls `check` with each step.
+// All samples of a run in the order of use; calls `check` with each step.
 template <class Check>
 std::vector<SampleIndex> run(Ledger& ledger, Check check) {
   std::vector<SampleIndex> used;
@@ -74,7 +74,7 @@ TEST(Ledger, ALimitEndsTheRunInTheMiddleOfAnEpoch) {
   EXPECT_EQ(ledger.step_after(100).count, 0);
 }
 
-TEST(Ledger, TheSeedAloneDecidesTheOrder) {
+TEST(Ledger, TheOrderDependsOnTheSeedOnly) {
   const auto order = run({.dataset = 50, .batch = 7, .limit = 100, .seed = 1});
   EXPECT_EQ(run({.dataset = 50, .batch = 7, .limit = 100, .seed = 1}), order);
   EXPECT_EQ(run({.dataset = 50, .batch = 20, .limit = 100, .seed = 1}), order)
@@ -161,7 +161,7 @@ RC_GTEST_PROP(ShareOf, DealsOutEverySampleOnce, ()) {
   RC_ASSERT(next == step.begin + step.count);
 }
 
-// A piece of the row is the same samples, however many epochs it touches.
+// A range of the run has the same samples, however many epochs it spans.
 RC_GTEST_PROP(Ledger, APieceOfTheRowMaySpanEpochs, ()) {
   const LedgerOptions options{
       .dataset = *rc::gen::inRange<std::int64_t>(1, 30), .batch = 7, .limit = 200, .seed = 3};
@@ -175,7 +175,7 @@ RC_GTEST_PROP(Ledger, APieceOfTheRowMaySpanEpochs, ()) {
       piece, std::span(row).subspan(static_cast<std::size_t>(used), piece.size())));
 }
 
-// Whoever asks, and for how much: the run's row, piece by piece, and no more than its limit.
+// Whatever is asked for: the samples of the run in order, and no more than its limit.
 RC_GTEST_PROP(Dispenser, DealsEverySampleOnce, ()) {
   const LedgerOptions options{.dataset = *rc::gen::inRange<std::int64_t>(1, 100),
                               .batch = 10,

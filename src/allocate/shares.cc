@@ -9,8 +9,8 @@
 namespace motley {
 namespace {
 
-// Real-valued shares of `total` in proportion to the weights, none below one sample: whoever would
-// get less gets one, and the others share what is left, until nobody new falls below.
+// Real-valued shares of `total` in proportion to the weights, at least one sample each: a worker
+// that would get less gets one, and the others share the rest, until no further worker falls below.
 std::vector<double> with_a_floor_of_one(double total, std::span<const double> weights) {
   std::vector<double> shares(weights.size());
   std::vector<bool> at_floor(weights.size(), false);
@@ -41,14 +41,14 @@ std::vector<double> in_proportion(double total, std::span<const double> weights)
   return shares;
 }
 
-// Whole numbers next to `shares` that add up to `total`: rounded down, and one more for those who
-// lost most by it.
+// Integers next to `shares` that add up to `total`: rounded down, then incremented for those that
+// lost most.
 Shares largest_remainder(std::size_t total, std::span<const double> shares) {
   Shares whole;
   std::vector<double> remainder;
   std::size_t given = 0;
   for (double share : shares) {
-    // A share that is a whole number up to rounding is one: 64 must not become 63.
+    // A share that is an integer up to rounding counts as that integer: 64 must not become 63.
     const double down = std::floor(share + 1e-12 * share);
     whole.push_back(static_cast<std::size_t>(down));
     remainder.push_back(share - down);

@@ -1,5 +1,4 @@
-// How many of a step's samples each worker computes, as whole numbers. Pure: the same on every
-// rank.
+// How many of a step's samples each worker computes, as integers. Pure: the same on every rank.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +9,11 @@ namespace motley {
 
 using Shares = std::vector<std::size_t>;  // samples, one entry per worker
 
-// `total` samples over `workers`, as equal as whole numbers allow; the first ranks take the rest.
+// `total` samples over `workers`, as equal as integers allow; the first ranks take the remainder.
 Shares equal_shares(std::size_t total, int workers);
 
 // `total` samples in the proportion of `weights` (all above 0, one per worker), rounded by largest
-// remainder, ties by rank: they add up exactly. Every worker gets at least one sample as long as
+// remainder, ties by rank, so that they add up exactly. Every worker gets at least one sample if
 // there are enough; weights too small for one are rounded up at the expense of the others.
 Shares integer_shares(std::size_t total, std::span<const double> weights);
 

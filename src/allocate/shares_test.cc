@@ -73,7 +73,7 @@ RC_GTEST_PROP(IntegerShares, AddUpAreAtLeastOneAndNextToTheirProportion, ()) {
   }
 }
 
-// Whoever is faster never gets less, and only proportions matter.
+// A faster worker never gets less, and only proportions matter.
 RC_GTEST_PROP(IntegerShares, FollowTheOrderOfTheWeightsAndNotTheirScale, ()) {
   auto weights = any_weights(50);
   const auto total = *rc::gen::inRange<std::size_t>(0, 10'000);

@@ -9,22 +9,23 @@ namespace motley {
 namespace {
 
 constexpr std::size_t kTimesRemembered = 64;    // per number of samples
-constexpr std::int64_t kWindowsRemembered = 8;  // for a number of samples no longer used
-constexpr double kJitter = 0.15;                // part of a step's time; more is a disturbance
+constexpr std::int64_t kWindowsRemembered = 8;  // for a number of samples that is no longer used
+constexpr double kJitter = 0.15;                // relative to a step's time; more is a disturbance
 constexpr double kSurprise = 4;                 // standard errors that chance does not explain
-constexpr double kBelief = 3;                   // standard errors, to believe in a fixed part
-constexpr double kNoticeable = 0.02;  // part of a step's time; less than that is no change
-constexpr double kResolution = 1e-3;  // part of a step's time; nothing is measured better
-constexpr double kMostFixed = 0.98;   // part of a step's time; samples always cost something
-constexpr double kRestless = 0.15;    // part of the times that are disturbed
-constexpr double kApart = 0.8;        // part of pairs of times, one old and one new
-constexpr double kSpread = 1.5;       // standard errors at which the spread of times is read off
-constexpr double kCurvature = 0.1;    // part of a step's time; so far real costs may bend
+constexpr double kBelief = 3;                   // standard errors, to accept a fixed part
+constexpr double kNoticeable = 0.02;            // relative to a step's time; less is not a change
+constexpr double kResolution = 1e-3;  // relative to a step's time; the best possible accuracy
+constexpr double kMostFixed = 0.98;   // relative to a step's time; samples always cost something
+constexpr double kRestless = 0.15;    // share of the times that are disturbed
+constexpr double kApart = 0.8;        // share of pairs of an old and a new time
+constexpr double kSpread = 1.5;       // standard errors at which the spread of times is measured
+constexpr double kCurvature =
+    0.1;  // relative to a step's time; how far real costs may deviate from a line
 
 double square(double x) { return x * x; }
 
-// Many of the times are further from the middle than jitter explains. The latest are left out: they
-// may already come from after a change of speed.
+// True if many of the times are further from the middle than jitter explains. The latest are left
+// out, because they may come from after a change of speed.
 bool restless(const std::deque<Seconds>& times, const Middle& middle) {
   const std::size_t latest = std::min<std::size_t>(times.size() / 2, 2 * SpeedEstimate::kFewest);
   const auto end = times.end() - static_cast<std::ptrdiff_t>(latest);
@@ -34,16 +35,16 @@ bool restless(const std::deque<Seconds>& times, const Middle& middle) {
   return static_cast<double>(disturbed) > kRestless * static_cast<double>(end - times.begin());
 }
 
-// A straight line through times at different numbers of samples, each as heavy as it is certain.
-// Through medians: a few times from after a change of speed would bend it.
-struct Line {
+// A straight line through times at different numbers of samples, weighted by their certainty. It
+// goes through medians: a few times from after a change of speed would bend it otherwise.
+struct FittedLine {
   double fixed = 0;
   double per_sample = 0;
   double fixed_error = 0;  // standard error of `fixed`
 };
 
-// How far the time of a window may lie from what is known, if nothing has changed. The few times of
-// a window may lie close together by chance; what is known has more of them to tell their spread.
+// How far the time of a window may lie from the known one if nothing has changed. The few times of
+// a window may be close together by chance; the known ones tell more about the spread.
 double slack(const Middle& window, const Middle& known) {
   const double fewer = static_cast<double>(known.count) / static_cast<double>(window.count);
   const double error = std::max(window.error, known.error * std::sqrt(fewer));
@@ -55,8 +56,8 @@ struct Point {
   Middle time;
 };
 
-// Points of at least two different numbers of samples.
-Line line_through(std::span<const Point> points) {
+// `points` must have at least two different numbers of samples.
+FittedLine line_through(std::span<const Point> points) {
   double s = 0;
   double sx = 0;
   double sy = 0;
@@ -74,7 +75,7 @@ Line line_through(std::span<const Point> points) {
     sxx += w * square(p.samples - sx / s);
     sxy += w * (p.samples - sx / s) * (p.time.median - sy / s);
   }
-  Line line;
+  FittedLine line;
   line.per_sample = sxy / sxx;
   line.fixed = sy / s - line.per_sample * sx / s;
   line.fixed_error = std::sqrt(1 / s + square(sx / s) / sxx);
@@ -84,7 +85,7 @@ Line line_through(std::span<const Point> points) {
 }  // namespace
 
 Middle middle_of(std::vector<Seconds> times) {
-  MOTLEY_CHECK(!times.empty(), "the middle of nothing");
+  MOTLEY_CHECK(!times.empty(), "no times");
   std::ranges::sort(times);
   const auto n = static_cast<double>(times.size());
   const double centre = (n - 1) / 2;
@@ -99,8 +100,8 @@ Middle middle_of(std::vector<Seconds> times) {
     sum += off;
     squares += off * off;
   }
-  // Among n times the rank of the true median is binomial: the order statistics z halves of a root
-  // of n above and below the middle lie z standard errors away from it, whatever the distribution.
+  // Among n times the rank of the true median is binomial: the order statistics at z * sqrt(n) / 2
+  // above and below the middle are z standard errors away from it, for any distribution.
   const Seconds above = at(std::ceil(centre + kSpread * std::sqrt(n) / 2));
   const Seconds below = at(std::floor(centre - kSpread * std::sqrt(n) / 2));
   const double deviation = std::sqrt(std::max(0.0, squares / n - square(sum / n)));
@@ -112,7 +113,7 @@ void SpeedEstimate::add(std::size_t samples, Seconds seconds) {
   if (samples != samples_) {
     samples_ = samples;
     to_drop_ = kWarmUp;
-    window_.clear();  // of another number of samples
+    window_.clear();  // for another number of samples
   }
   if (to_drop_ > 0) {
     --to_drop_;
@@ -135,7 +136,7 @@ StepCost SpeedEstimate::end_window() {
       same == groups_.end()) {
     forget_what_is_no_line(window);
   } else if (contradicts(*same, window)) {
-    // Where many steps are slow, a few in a row are chance: more of them must say so.
+    // If many steps are slow, a few slow ones in a row are chance: require more of them.
     if (restless(same->times, same->middle) && window_.size() < 2 * kFewest) {
       return cost_;
     }
@@ -149,8 +150,8 @@ StepCost SpeedEstimate::end_window() {
   return cost_;
 }
 
-// The window's middle is further from the known one than chance explains, and most of its times lie
-// on one side of most known ones.
+// True if the window's middle is further from the known one than chance explains, and most of its
+// times lie on one side of most known ones.
 bool SpeedEstimate::contradicts(const Group& known, const Middle& window) const {
   if (std::abs(window.time - known.middle.time) <= slack(window, known.middle)) {
     return false;
@@ -165,8 +166,8 @@ bool SpeedEstimate::contradicts(const Group& known, const Middle& window) const 
   return part >= kApart || part <= 1 - kApart;
 }
 
-// As many samples as before take another time: the worker has another speed. What a step costs
-// besides its samples probably stayed, unless that would be most of the step now.
+// The same number of samples takes a different time: the worker's speed has changed. The fixed part
+// of a step probably has not, unless that would now be most of the step.
 void SpeedEstimate::forget_other_speed(const Group& known, const Middle& window) {
   // The change may have come in the middle of the window: only the times after it count.
   std::erase_if(window_, [&](Seconds time) {
@@ -178,8 +179,8 @@ void SpeedEstimate::forget_other_speed(const Group& known, const Middle& window)
   groups_.clear();
 }
 
-// More samples must take longer, but not longer than in proportion; and when the fixed part is
-// already known, as long as it says. Otherwise times from before are not comparable.
+// More samples must take longer, but not more than in proportion; if the fixed part is already
+// known, they must take as long as it predicts. Otherwise earlier times are not comparable.
 void SpeedEstimate::forget_what_is_no_line(const Middle& window) {
   if (groups_.empty()) {
     return;
@@ -225,9 +226,9 @@ void SpeedEstimate::fit() {
   const Middle& newest = groups_.back().middle;
   cost_.fixed_known = false;
   if (points.size() > 1) {
-    const Line line = line_through(points);
-    // Two shares that hardly differ say nothing about the fixed part: it is believed only when
-    // chance does not explain it, and denied only when there is no room for it.
+    const FittedLine line = line_through(points);
+    // Two shares that hardly differ say nothing about the fixed part: it is accepted only if chance
+    // does not explain it, and rejected only if there is no room for it.
     const bool some = line.per_sample > 0 && line.fixed > kBelief * line.fixed_error;
     const bool none = !some && line.fixed_error < kNoticeable * newest.time;
     cost_.fixed_known = some || none;

@@ -1,12 +1,12 @@
-// How fast a worker is, told from the times of its own steps.
+// SpeedEstimate: how fast a worker is, from the times of its own steps.
 //
-// A step of b samples costs fixed + b * per_sample seconds. While a worker has always had the same
-// share only the sum shows, and all of it counts as per_sample; once shares have varied, a line
-// through the times at the different shares tells the two apart.
+// A step of b samples costs fixed + b * per_sample seconds. As long as a worker has had the same
+// share, only the sum is known, and all of it counts as per_sample. Once shares have varied, a line
+// through the times at the different shares separates the two.
 //
-// Times are those of computing alone, taken before communication starts: all-reduce makes every
-// worker look as slow as the slowest. Medians, because any step may be disturbed by anything; and
-// the estimate knows its own error, so that whoever decides can tell news from noise.
+// Times are those of computing only, taken before communication starts: all-reduce makes every
+// worker look as slow as the slowest. Medians are used because any step may be disturbed. The
+// estimate knows its own error, so that decisions can tell news from noise.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@
 namespace motley {
 
 struct StepCost {
-  Seconds fixed = 0;         // whatever the number of samples
+  Seconds fixed = 0;         // independent of the number of samples
   Seconds per_sample = 0;    // 0: not measured yet
-  double error = 0;          // standard error of a step's time, as a part of it
+  double error = 0;          // relative standard error of a step's time
   bool fixed_known = false;  // false: shares have not varied enough to tell
 
   bool known() const { return per_sample > 0; }
@@ -31,40 +31,40 @@ struct StepCost {
   }
 };
 
-// The middle of some times, and how far from the true middle it may well be.
+// The middle of some times, and its standard error.
 struct Middle {
   Seconds median = 0;
-  // The median, made smoother: the mean of the times, after those further than 15 % from the median
-  // were moved to there. So jitter averages out, and a disturbance counts no more than jitter does.
+  // A smoothed median: the mean of the times after moving those further than 15 % from the median
+  // to that distance. So jitter averages out, and a disturbance counts no more than jitter.
   Seconds time = 0;
   Seconds error = 0;  // one standard error
   std::size_t count = 0;
 };
-// `times` is not empty.
+// `times` must not be empty.
 Middle middle_of(std::vector<Seconds> times);
 
 class SpeedEstimate {
  public:
-  // The first steps with a new number of samples do not count: caches, allocators and clocks
+  // The first steps with a new number of samples do not count, while caches, allocators and clocks
   // settle.
   static constexpr int kWarmUp = 2;
-  // Fewer times than these are no evidence and wait for the next end of a window: for a first
-  // impression, and to change it.
+  // Fewer times than this are not enough evidence, for a first estimate or to change it; they wait
+  // for the next end of a window.
   static constexpr int kFewestAtFirst = 4;
   static constexpr int kFewest = 8;
 
   void add(std::size_t samples, Seconds seconds);
 
-  // Ends a window of steps: takes what was measured in it into the estimate. When the window
-  // contradicts what was measured before, the worker has changed, and only the window counts.
+  // Ends a window of steps and updates the estimate. If the window contradicts the earlier
+  // measurements, the worker has changed, and only the window counts.
   StepCost end_window();
 
  private:
   // Times of steps with the same number of samples.
   struct Group {
     std::size_t samples = 0;
-    std::deque<Seconds> times;  // the latest of them
-    std::int64_t window = 0;    // when it was last added to
+    std::deque<Seconds> times;  // the latest ones
+    std::int64_t window = 0;    // when one was last added
     Middle middle;
   };
 
@@ -75,21 +75,21 @@ class SpeedEstimate {
   void fit();
 
   int to_drop_ = 0;
-  std::size_t samples_ = 0;      // of the window's steps
-  std::vector<Seconds> window_;  // times of the steps since the last end, the latest of them
+  std::size_t samples_ = 0;      // per step of the window
+  std::vector<Seconds> window_;  // times of the steps since the last end, the latest ones
   std::int64_t windows_ = 0;     // ended so far
-  std::vector<Group> groups_;    // since the worker last changed; the newest last
+  std::vector<Group> groups_;    // since the worker last changed; the newest is last
   StepCost cost_;
 };
 
-// The plain mean, as Vineeth's dynamic partitioning takes it over an epoch.
+// The plain mean over an epoch, as used by Vineeth's dynamic partitioning.
 class MeanTime {
  public:
   void add(std::size_t samples, Seconds seconds) {
     samples_ += samples;
     seconds_ += seconds;
   }
-  // The mean since the last call, as a cost in proportion to the samples.
+  // The mean since the last call, as a cost proportional to the samples.
   StepCost take() {
     StepCost cost;
     if (samples_ > 0) {

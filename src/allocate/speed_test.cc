@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kWindow = 10;
 
-// A window of steps of `samples`, each as long as `seconds` says.
+// A window of steps of `samples`, each taking seconds().
 StepCost measure(SpeedEstimate& speed, std::size_t samples, const std::function<Seconds()>& seconds,
                  int steps = kWindow) {
   for (int i = 0; i < steps; ++i) {
@@ -52,12 +52,11 @@ TEST(Middle, KnowsItsError) {
       error += middle.error / kRounds;
     }
     EXPECT_LT(error / std::sqrt(spread), 1.8) << n;
-    EXPECT_GT(error / std::sqrt(spread), 1.0) << n << ": too sure of itself";
+    EXPECT_GT(error / std::sqrt(spread), 1.0) << n << ": the error is too small";
   }
 }
 
-// Two times, as often one as the other: the plain median jumps from one to the other, this does
-// not.
+// Two times, equally frequent: the plain median jumps from one to the other; this does not.
 TEST(Middle, DoesNotJump) {
   for (int slow = 20; slow <= 44; ++slow) {
     std::vector<Seconds> times(64, 1.0);
@@ -70,7 +69,7 @@ TEST(SpeedEstimate, KnowsNothingAtFirst) {
   SpeedEstimate speed;
   EXPECT_FALSE(speed.end_window().known());
   speed.add(10, 1);
-  EXPECT_FALSE(speed.end_window().known()) << "warming up";
+  EXPECT_FALSE(speed.end_window().known()) << "still warming up";
 }
 
 TEST(SpeedEstimate, DropsTheFirstStepsAfterAChange) {
@@ -107,7 +106,7 @@ TEST(SpeedEstimate, TellsTheFixedPartOnceSharesHaveVaried) {
   SpeedEstimate speed;
   const auto seconds = [](std::size_t b) { return 0.5 + 0.01 * static_cast<double>(b); };
   StepCost cost = measure(speed, 50, seconds(50));
-  EXPECT_DOUBLE_EQ(cost.per_sample, 0.02) << "all of it seems to be the samples'";
+  EXPECT_DOUBLE_EQ(cost.per_sample, 0.02) << "all of it is attributed to the samples";
   cost = measure(speed, 100, seconds(100));
   EXPECT_NEAR(cost.fixed, 0.5, 1e-9);
   EXPECT_NEAR(cost.per_sample, 0.01, 1e-9);
@@ -142,29 +141,29 @@ TEST(SpeedEstimate, NoticesAnotherSpeedAndKeepsTheFixedPart) {
   EXPECT_NEAR(faster.of(100), 1.0, 1e-9);
 }
 
-TEST(SpeedEstimate, AMixedWindowIsNoNewsTheNextOneIs) {
+TEST(SpeedEstimate, AMixedWindowChangesNothingTheNextOneDoes) {
   SpeedEstimate speed;
   for (int i = 0; i < 5; ++i) {
     measure(speed, 100, 1.0);
   }
   int step = 0;
   const StepCost mixed = measure(speed, 100, [&] { return ++step <= 6 ? 1.0 : 3.0; });
-  EXPECT_NEAR(mixed.of(100), 1, 0.02) << "most of what is known says so";
+  EXPECT_NEAR(mixed.of(100), 1, 0.02) << "most known times say so";
   EXPECT_DOUBLE_EQ(measure(speed, 100, 3.0).of(100), 3) << "a whole window says otherwise";
 }
 
-// Where every second step is slow, a window of slow ones alone is chance, not another speed.
-TEST(SpeedEstimate, AWindowOnOneSideIsNoOtherSpeed) {
+// If every second step is slow, a window of slow ones only is chance, not another speed.
+TEST(SpeedEstimate, AWindowOnOneSideIsNotAnotherSpeed) {
   SpeedEstimate speed;
   int step = 0;
   for (int i = 0; i < 6; ++i) {
     measure(speed, 100, [&] { return ++step % 2 == 0 ? 6.0 : 1.0; });
   }
   const StepCost cost = measure(speed, 100, 6.0);
-  EXPECT_GT(cost.error, 0.1) << "certain of what it cannot know";
+  EXPECT_GT(cost.error, 0.1) << "the error is too small";
 }
 
-// Shares that grew cost less than before, or more than in proportion: no line goes through both.
+// Larger shares cost less than before, or more than in proportion: no line fits both.
 TEST(SpeedEstimate, ForgetsTimesThatNoLineExplains) {
   for (const Seconds seconds : {0.7, 3.0}) {
     SpeedEstimate speed;

@@ -23,7 +23,7 @@ std::string type_of(const torch::Tensor& tensor) {
   return text.str();
 }
 
-// What is trained. A parameter that two modules share is one.
+// The parameters to train. A parameter shared by two modules counts once.
 NamedTensors trained_parameters(torch::nn::Module& module) {
   NamedTensors trained;
   std::set<const void*> seen;
@@ -33,18 +33,19 @@ NamedTensors trained_parameters(torch::nn::Module& module) {
       continue;
     }
     if (tensor.scalar_type() != torch::kFloat || !tensor.device().is_cpu()) {
-      throw Refused(fmt::format("parameter {} is {}: motley trains float on cpu", item.key(),
-                                type_of(tensor)));
+      throw Refused(
+          fmt::format("parameter {} is {}; motley can train only float parameters on the CPU",
+                      item.key(), type_of(tensor)));
     }
     trained.push_back({item.key(), tensor});
   }
   if (trained.empty()) {
-    throw Refused("the module has no parameter with requires_grad: nothing to train");
+    throw Refused("nothing to train: the module has no parameter with requires_grad");
   }
   return trained;
 }
 
-// Counters in whole numbers are left out: they cannot be averaged and nothing depends on them.
+// Integer counters are left out: they cannot be averaged, and nothing depends on them.
 NamedTensors float_buffers(torch::nn::Module& module) {
   NamedTensors floats;
   for (const auto& item : module.named_buffers()) {
@@ -63,13 +64,13 @@ void check_optimizer(const torch::optim::Optimizer& optimizer, const NamedTensor
   for (const auto& group : optimizer.param_groups()) {
     for (const torch::Tensor& tensor : group.params()) {
       if (tensor.requires_grad() && !known.contains(tensor.unsafeGetTensorImpl())) {
-        throw Refused("the optimizer has a parameter that is not one of the module's");
+        throw Refused("the optimizer has a parameter that does not belong to the module");
       }
     }
   }
 }
 
-// One of the program's own need not tell it.
+// A user-defined optimizer may not have one.
 std::string learning_rate(const torch::optim::OptimizerParamGroup& group) {
   try {
     return fmt::format("{:g}", group.options().get_lr());
@@ -78,7 +79,7 @@ std::string learning_rate(const torch::optim::OptimizerParamGroup& group) {
   }
 }
 
-// "optimizer torch::optim::Adam with learning rate 0.01", of each group.
+// "optimizer torch::optim::Adam with learning rate 0.01"; one rate per group.
 std::string describe(const torch::optim::Optimizer& optimizer) {
   std::vector<std::string> rates;
   for (const auto& group : optimizer.param_groups()) {
@@ -88,7 +89,7 @@ std::string describe(const torch::optim::Optimizer& optimizer) {
                      c10::demangle(typeid(optimizer).name()), fmt::join(rates, ", "));
 }
 
-// Which parts of a module are in train() and which in eval(); puts them back.
+// Remembers which submodules are in train() and which in eval(), and restores that.
 class Modes {
  public:
   explicit Modes(torch::nn::Module& module) {
@@ -98,7 +99,7 @@ class Modes {
     }
   }
   ~Modes() {
-    // From the outside in: train() is for all that is inside.
+    // From the outside in, because train() also applies to all submodules.
     for (const auto& [part, training] : training_) {
       if (part->is_training() != training) {
         part->train(training);
@@ -112,7 +113,7 @@ class Modes {
   std::vector<std::pair<torch::nn::Module*, bool>> training_;
 };
 
-// So that ranks see whether they have frozen the same numbers.
+// Lets ranks detect that their frozen parameters differ.
 std::string fingerprint(const torch::Tensor& tensor) {
   const torch::Tensor whole = tensor.detach().contiguous();
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a

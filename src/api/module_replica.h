@@ -1,5 +1,5 @@
-// ModuleReplica: a program's own module and optimizer, as methods see them. The program computes
-// the gradients itself, in its own loop.
+// ModuleReplica: a program's own module and optimizer as a Replica. The program computes the
+// gradients itself, in its own loop.
 #pragma once
 
 #include <torch/nn/module.h>
@@ -16,8 +16,8 @@ namespace motley {
 
 class ModuleReplica final : public Replica {
  public:
-  // Throws Refused for what cannot be trained: parameters that are not float32 on the CPU, an
-  // optimizer of other ones.
+  // Throws Refused for what cannot be trained: parameters that are not float32 on the CPU, or an
+  // optimizer of other parameters.
   ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer);
 
   Block parameters() override { return model_.parameters(); }
@@ -25,24 +25,24 @@ class ModuleReplica final : public Replica {
   Block tail() override { return model_.tail(); }
   Block buffers() override { return model_.buffers(); }
   std::vector<TensorInfo> tensors() override { return model_.tensors(); }
-  double compute(std::span<const SampleIndex> samples) override;  // the program's part: aborts
+  double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
   void apply(double scale) override;
 
-  // Before the program computes, and after: the gradient is then `scale` times what it left. The
-  // multiplication waits for somebody to look: with one worker nobody does, and the optimizer's
-  // step undoes it.
+  // Call clear() before the program computes and scale() afterwards: the gradient is then `scale`
+  // times what the program left. The multiplication is delayed until the gradient is read: with one
+  // worker nobody reads it, and the optimizer's step cancels it.
   void clear() { model_.zero_gradients(); }
   void take_gradients(double scale);
 
-  // Just before the optimizer's step.
+  // Called just before the optimizer's step.
   void set_before_step(std::function<void()> hook) { before_step_ = std::move(hook); }
 
   // What must be the same on every rank besides tensors(), a line each: the optimizer and what is
   // frozen.
   std::string settings() const;
 
-  // Runs `body` with these numbers in the module, in eval() and without gradients; then all is as
-  // before.
+  // Runs `body` with these numbers in the module, in eval() mode and without gradients, and
+  // restores everything afterwards.
   void with(const Snapshot& snapshot, const std::function<void()>& body);
 
  private:
@@ -52,7 +52,7 @@ class ModuleReplica final : public Replica {
   torch::nn::Module& module_;
   torch::optim::Optimizer& optimizer_;
   FlatModel model_;
-  double pending_ = 1;  // what the gradients still have to be multiplied by
+  double pending_ = 1;  // factor not yet applied to the gradients
   std::function<void()> before_step_;
 };
 

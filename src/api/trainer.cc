@@ -31,7 +31,7 @@ class TrainerCore::Impl {
         work_ = *work;
         return work_.samples;
       }
-      advance(run_->finish(0));  // a share of nothing, which no program should have to think of
+      advance(run_->finish(0));  // an empty share: not shown to the program
     }
     return std::nullopt;
   }
@@ -77,7 +77,7 @@ class TrainerCore::Impl {
   std::unique_ptr<Run> run_;  // from the first begin() on
 
  private:
-  bool stop_ = false;  // may be asked for before there is a run
+  bool stop_ = false;  // may be set before there is a run
 
   void start() {
     RunHooks hooks;
@@ -90,7 +90,7 @@ class TrainerCore::Impl {
       };
     }
     run_ = std::make_unique<Run>(session_, options_, replica_, samples_, std::move(hooks));
-    // Torch takes every core for each process. Who has set the number knows better.
+    // Each process would use every core. A number set by the user is kept.
     if (session_.shares_machine() && !std::getenv("OMP_NUM_THREADS")) {
       set_threads(run_->job().cluster.threads);
     }

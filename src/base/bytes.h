@@ -1,6 +1,6 @@
-// Values to bytes and back, little-endian, for the small control messages between processes.
-// Reading never goes past the end: a short or damaged message turns the reader bad and every
-// later read gives zero, so that the caller asks once, at the end, with ok().
+// ByteWriter and ByteReader: values to bytes and back, little-endian, for small control messages.
+// The reader never reads past the end: after a short or damaged message every later read gives
+// zero, so it is enough to check ok() once, at the end.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ class ByteWriter {
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
-  // Not inlined: where it is, GCC 12 warns of writing beyond an end that is not there.
+  // Not inlined: GCC 12 would warn of a write past the end, which is a false alarm.
   [[gnu::noinline]] void append(std::span<const std::byte> raw) {
     const std::size_t at = bytes_.size();
     bytes_.resize(at + raw.size());
@@ -70,8 +70,8 @@ class ByteReader {
     }
     return numbers;
   }
-  // How many entries of at least `size` bytes follow: never more than the bytes at hand can hold,
-  // so that nobody allocates what a message only claims.
+  // Reads the number of entries of at least `size` bytes each. Never more than the remaining bytes
+  // can hold, so a false count cannot make the caller allocate too much.
   std::size_t get_count(std::size_t size) {
     const auto count = get<std::uint64_t>();
     if (count > rest_.size() / size) {
@@ -80,7 +80,7 @@ class ByteReader {
     }
     return static_cast<std::size_t>(count);
   }
-  // True when nothing was read past the end and nothing is left over.
+  // True if no read went past the end and nothing is left over.
   bool complete() const { return ok_ && rest_.empty(); }
   bool ok() const { return ok_; }
 

@@ -38,8 +38,8 @@ TEST(Bytes, AreLittleEndian) {
   EXPECT_EQ(writer.bytes(), (std::vector{std::byte{4}, std::byte{3}, std::byte{2}, std::byte{1}}));
 }
 
-// Each length in a heap block of its own, so that a sanitizer sees any read past the end.
-TEST(Bytes, TruncatedAnywhereTurnsBad) {
+// Each length is in its own heap block, so a sanitizer sees any read past the end.
+TEST(Bytes, TruncatedAnywhereIsNotOk) {
   const ByteWriter writer = sample();
   for (std::size_t size = 0; size < writer.bytes().size(); ++size) {
     const std::vector<std::byte> part(writer.bytes().begin(),
@@ -56,7 +56,7 @@ TEST(Bytes, TruncatedAnywhereTurnsBad) {
   }
 }
 
-TEST(Bytes, FloatsRoundTripAndAreNotTrustedToBeThere) {
+TEST(Bytes, FloatsRoundTripAndAFalseCountIsRejected) {
   ByteWriter writer;
   writer.put_numbers(std::span<const float>(std::vector<float>{1, -2.5}));
   writer.put_numbers(std::span<const std::uint64_t>());
@@ -75,7 +75,7 @@ TEST(Bytes, FloatsRoundTripAndAreNotTrustedToBeThere) {
 
 TEST(Bytes, ABadReaderGivesZeros) {
   ByteWriter writer;
-  writer.put(std::uint32_t{1000});  // a string of 1000 bytes that are not there
+  writer.put(std::uint32_t{1000});  // announces a string of 1000 bytes that do not follow
   writer.put(std::uint64_t{7});
   ByteReader reader(writer.bytes());
   EXPECT_EQ(reader.get_string(), "");

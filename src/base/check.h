@@ -1,5 +1,5 @@
-// MOTLEY_CHECK(condition, "format", ...): an invariant of our own code. It is on in release builds
-// too: a broken invariant prints where and why, then aborts. Bad input is never checked with it.
+// MOTLEY_CHECK(condition, "format", ...) checks an invariant of motley's own code, in release
+// builds too. If it is broken, it prints where and why, and aborts. Never use it for bad input.
 #pragma once
 
 #include <fmt/format.h>

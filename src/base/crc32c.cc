@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82f63b78;  // 0x1edc6f41 with its bits in reverse
 
-// What a byte does to a remainder of zero.
+// The remainder that each byte value alone produces.
 constexpr std::array<std::uint32_t, 256> remainders() {
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t byte = 0; byte < table.size(); ++byte) {

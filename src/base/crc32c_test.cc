@@ -7,7 +7,7 @@
 namespace motley {
 namespace {
 
-// RFC 3720, appendix B.4, and the check value that catalogues of checksums list.
+// RFC 3720, appendix B.4, and the usual check value of "123456789".
 TEST(Crc32c, KnownVectors) {
   std::string rising;
   std::string falling;

@@ -1,5 +1,5 @@
-// Bad input is a value, not an exception: a function that reads what a person wrote returns a
-// Result<T>, and the command line prints the message and exits with code 2.
+// Bad input is a value, not an exception: a function that reads user input returns a Result<T>, and
+// the command line prints the message and exits with code 2.
 #pragma once
 
 #include <fmt/format.h>

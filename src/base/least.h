@@ -1,11 +1,11 @@
-// Least: the least of many values that change one at a time.
+// Least: the minimum of many values that change one at a time.
 //
 //   Least<std::int64_t> steps(workers, 0);
-//   steps.set(worker, 7);   // log n at most; mostly less, as few changes reach the top
-//   steps.least();          // one look
+//   steps.set(worker, 7);   // O(log n); usually less, as few changes reach the root
+//   steps.least();          // O(1)
 //
-// A tournament: a binary tree whose nodes hold the lesser of their two. Level l of it cuts the
-// places into runs of 2^l, from 0 on; what each comes to can be asked too.
+// A tournament tree: each node holds the smaller of its two children. Level l divides the places
+// into runs of 2^l; the minimum of each run can be queried too.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace motley {
 template <class Value>
 class Least {
  public:
-  // What there is no place for; never less than anything.
+  // Returned where there are no places; greater than any value.
   static constexpr Value kNothing = std::numeric_limits<Value>::max();
 
   explicit Least(std::size_t places, Value value = kNothing)
@@ -32,9 +32,9 @@ class Least {
 
   Value operator[](std::size_t place) const { return nodes_[leaves_ + place]; }
   Value least() const { return nodes_[1]; }
-  // The least of the places [run << level, (run + 1) << level).
+  // The minimum of the places [run << level, (run + 1) << level).
   Value of_run(int level, std::size_t run) const { return nodes_[(leaves_ >> level) + run]; }
-  // The level of the whole.
+  // The level whose single run is all places.
   int top() const { return std::countr_zero(leaves_); }
 
   void set(std::size_t place, Value value) {
@@ -56,7 +56,7 @@ class Least {
   }
 
   std::size_t leaves_;        // a power of two
-  std::vector<Value> nodes_;  // the children of i are 2i and 2i+1; from leaves_ on the values
+  std::vector<Value> nodes_;  // the children of i are 2i and 2i+1; the values begin at leaves_
 };
 
 }  // namespace motley

@@ -8,7 +8,7 @@
 namespace motley {
 namespace {
 
-// As a look at every value tells, for the whole and for every run, whatever was set before.
+// Compared with a scan of all values, for the whole and for every run.
 RC_GTEST_PROP(Least, IsTheLeastOfEveryRun, ()) {
   const auto places = *rc::gen::inRange<std::size_t>(1, 20);
   Random random(*rc::gen::arbitrary<std::uint32_t>());

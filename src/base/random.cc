@@ -40,7 +40,7 @@ double Random::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53;
 
 std::uint64_t Random::below(std::uint64_t bound) {
   MOTLEY_CHECK(bound > 0, "below(0)");
-  // Values under 2^64 mod bound would make the low results likelier; draw again.
+  // Values below 2^64 mod bound would make low results more likely: draw again.
   const std::uint64_t threshold = (0 - bound) % bound;
   for (;;) {
     const std::uint64_t value = next();

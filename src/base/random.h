@@ -1,5 +1,5 @@
-// A seeded generator with distributions of our own. Those of <random> differ between standard
-// libraries; a run must draw the same numbers everywhere, so that one seed is one trace.
+// Random: a seeded generator with its own distributions. Those of <random> differ between standard
+// libraries; a seed must give the same numbers everywhere.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ constexpr std::uint64_t mix64(std::uint64_t z) {
 // xoshiro256** (Blackman and Vigna), seeded through splitmix64.
 class Random {
  public:
-  // Streams of one seed are independent of each other: one per worker, per epoch, per purpose.
+  // Streams of one seed are independent. Use one per worker, per epoch, per purpose.
   explicit Random(std::uint64_t seed, std::uint64_t stream = 0);
 
   std::uint64_t next();
@@ -28,7 +28,7 @@ class Random {
   double uniform();
   // Uniform in [0, bound), without bias. bound > 0.
   std::uint64_t below(std::uint64_t bound);
-  // Normal with mean 0 and deviation 1.
+  // Normal with mean 0 and standard deviation 1.
   double normal();
 
   template <class T>

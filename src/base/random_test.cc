@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-// These values are part of what a seed means: if they change, every recorded run changes.
+// These values define what a seed means: if they change, every recorded run changes.
 TEST(Random, FirstValuesOfASeedAreFixed) {
   Random random(1);
   EXPECT_EQ(random.next(), 0xef75d62a19ba94edU);

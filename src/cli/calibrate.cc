@@ -1,4 +1,5 @@
-// calibrate: what links make the simulator as fast as this machine.
+// calibrate: measures the latency and bandwidth with which the simulator is as fast as this
+// machine.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -15,25 +16,27 @@
 #include "runtime/coordinator/coordinator.h"
 #include "runtime/simulate/calibration.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
 
-// What is calibrated for when there is no job.
+// The job that is calibrated for if none is given.
 constexpr const char* kUsualJob = "[cluster]\nworkers = 4\n";
 constexpr std::int64_t kUsualParameters = 1'000'000;
 
-// Lets the first signal end a probe.
+// The first signal ends a probe.
 class ProbeMonitor final : public CourseMonitor {
  public:
   bool abandon_requested() override { return first_signal().has_value(); }
 };
 
 Course run_with_processes(const Job& probe) {
-  StillTask task(probe.data.samples, 0);  // numbers are the workers' business
+  StillTask task(probe.data.samples, 0);  // only the workers need the model
   ProbeMonitor monitor;
   return monitor.course(train_with_processes(
-      probe, task, monitor, {{"/proc/self/exe", "worker", "--quiet"}, to_toml(probe)}));
+      probe, task, monitor,
+      {{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), probe)}));
 }
 
 Result<std::int64_t> parameters_of(const Job& job) {
@@ -47,40 +50,43 @@ Result<std::int64_t> parameters_of(const Job& job) {
   return static_cast<std::int64_t>((*task)->make_replica()->parameters().size);
 }
 
-// What is calibrated for: a job and the size of its model.
+// The job that is calibrated for, and the size of its model.
 struct Purpose {
-  std::string text;  // of its file
+  std::string text;  // contents of the job file
   Job job;
   std::int64_t parameters = kUsualParameters;
 };
 
-// What is measured is one bandwidth for all, in the job's own [cluster].
+// Only one bandwidth for all workers is measured, and it is written to the job's own [cluster].
 Status check_writing(const CalibrateFlags& flags, const Job& job) {
   if (!flags.write) {
     return {};
   }
   if (!std::filesystem::is_regular_file(flags.job.path)) {
-    return fail("--write: {} is no file to write into", flags.job.path);
+    return fail("--write: {} is not a regular file", flags.job.path);
   }
   if (flags.job.variant) {
-    return fail("--write is for the job, not for --variant: what a variant sets would still win");
+    return fail(
+        "--write cannot be used with --variant: the variant's own settings would override it");
   }
   if (std::ranges::adjacent_find(job.cluster.bandwidth, std::ranges::not_equal_to{}) !=
       job.cluster.bandwidth.end()) {
-    return fail("--write: {} has a bandwidth for each worker, and one for all is measured",
-                flags.job.path);
+    return fail(
+        "--write: {} has one bandwidth per worker, but only one for all workers is measured",
+        flags.job.path);
   }
   return {};
 }
 
 Status check_workers(int workers) {
-  constexpr int kMost = 64;  // each is a process here
+  constexpr int kMost = 64;  // each is a process on this machine
   if (workers < 2) {
-    return fail("one worker has no links: cluster.workers should be 2 or more");
+    return fail("a single worker has no links: set cluster.workers to 2 or more");
   }
   if (workers > kMost) {
-    return fail("{} workers would be {} processes here; --set cluster.workers={} or fewer", workers,
-                workers, kMost);
+    return fail(
+        "{} workers would need {} processes on this machine; --set cluster.workers={} or fewer",
+        workers, workers, kMost);
   }
   return {};
 }
@@ -111,7 +117,7 @@ Result<Purpose> purpose_of(const CalibrateFlags& flags) {
   return purpose;
 }
 
-// The keys of [cluster] that say it.
+// The result as keys of [cluster].
 std::vector<Setting> settings_of(const Links& links, const Job& job) {
   std::vector<Setting> settings = {{"latency", fmt::format("{:.3g}", links.latency)},
                                    {"bandwidth", fmt::format("{:.4g}", links.bandwidth)}};
@@ -145,7 +151,7 @@ void print(const Calibration& found, const std::vector<Setting>& settings, bool 
 int calibrate_command(const CalibrateFlags& flags) {
   catch_signals();
   if (flags.write && flags.job.path.empty()) {
-    return refuse("--write needs a job file to write into");
+    return refuse("--write needs a job file");
   }
   const auto purpose = purpose_of(flags);
   if (!purpose) {
@@ -155,7 +161,7 @@ int calibrate_command(const CalibrateFlags& flags) {
   try {
     const auto found = calibrate(purpose->job, purpose->parameters, run_with_processes);
     if (interrupted()) {
-      return exit_code_of(*first_signal());  // what was measured is of runs cut short
+      return exit_code_of(*first_signal());  // the measurements were cut short
     }
     if (!found) {
       spdlog::error("{}", found.error().message);

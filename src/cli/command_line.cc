@@ -16,29 +16,28 @@
 namespace motley {
 namespace {
 
-// The option of the job file, and --set.
+// Adds the job file and --set; returns the option of the job file.
 CLI::Option* add_job_flags(CLI::App* command, JobFlags& flags) {
   command
       ->add_option("--set", flags.overrides,
-                   "dotted.key=value: overrides a key of the job; may be given several times")
+                   "override a key of the job with dotted.key=value; repeatable")
       ->take_all()
       ->allow_extra_args(false);
   return command->add_option("JOB", flags.path, "the job file (TOML)");
 }
 
 void add_variant_flag(CLI::App* command, JobFlags& flags) {
-  command->add_option("--variant", flags.variant, "this [[variant]] of the job, by its name");
+  command->add_option("--variant", flags.variant, "run this [[variant]] of the job");
 }
 
 void add_run_flags(CLI::App* command, RunFlags& flags) {
   add_job_flags(command, flags.job)->required();
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
-  command->add_flag("--json", flags.json,
-                    "print the result as JSON on stdout, and nothing else there");
-  command->add_flag("--quiet", flags.quiet, "no progress");
+  command->add_flag("--json", flags.json, "print only the result on stdout, as JSON");
+  command->add_flag("--quiet", flags.quiet, "show no progress");
 }
 
-// Without a port CLI11 gives one empty text.
+// CLI11 gives one empty string if the port is left out.
 std::optional<int> port_of(const std::string& text) {
   int port = 0;
   const char* end = text.data() + text.size();
@@ -51,25 +50,26 @@ void add_dashboard_flags(CLI::App* command, RunFlags& flags) {
   const auto check = [](const std::string& text) {
     return text.empty() || port_of(text)
                ? ""
-               : text + " is no port (1 to 65535); the job file stands before --dashboard";
+               : "invalid port " + text + " (1 to 65535); put JOB before --dashboard";
   };
   command
       ->add_option_function<std::string>(
           "--dashboard", [&flags](const std::string& text) { flags.dashboard = port_of(text); },
-          "a live page of the run, on this port (default 8420)")
+          "serve a live page of the run on this port (default 8420)")
       ->expected(0, 1)
       ->type_name("[PORT]")
       ->check(CLI::Validator(check, ""));
   command
       ->add_option("--dashboard-host", flags.dashboard_host,
-                   "the address that the live page listens on (default 127.0.0.1: this machine)")
+                   "address of the live page (default 127.0.0.1: only this machine)")
       ->needs("--dashboard");
 }
 
-// What the command line asks for: set by the subcommand that was named.
+// The action of the chosen subcommand.
 using Chosen = std::function<int()>;
 
-// A subcommand with flags of its own kind: `add` gives it options that fill them, `run` does it.
+// Adds a subcommand with its own type of flags: `add` declares options that fill them, `run` runs
+// it.
 template <class Flags, class Add, class Run>
 void add_command(CLI::App& app, Chosen& chosen, const char* name, const char* what, Add add,
                  Run run) {
@@ -87,12 +87,13 @@ void add_runs(CLI::App& app, Chosen& chosen) {
   };
   const auto add_train = [add](CLI::App* command, RunFlags& flags) {
     add(command, flags);
-    command->add_option("--listen", flags.listen,
-                        "HOST:PORT where workers come to, from any machine, instead of starting "
-                        "them here (`motley worker --join HOST:PORT`)");
+    command->add_option(
+        "--listen", flags.listen,
+        "wait for workers to join at HOST:PORT, from any machine, instead of starting "
+        "them here (`motley worker --join HOST:PORT`)");
     command
         ->add_option("--join-timeout", flags.join_timeout,
-                     "with --listen: seconds for all to come (default 600)")
+                     "with --listen: seconds to wait for all workers (default 600)")
         ->needs("--listen")
         ->check(CLI::Range(0.001, 1e6));
   };
@@ -105,12 +106,12 @@ void add_runs(CLI::App& app, Chosen& chosen) {
 
 void add_compare(CLI::App& app, Chosen& chosen) {
   add_command<CompareFlags>(
-      app, chosen, "compare", "every [[variant]] of a job, side by side in a table",
+      app, chosen, "compare", "run every [[variant]] of a job and compare them in a table",
       [](CLI::App* command, CompareFlags& flags) {
         add_run_flags(command, flags.run);
-        command->add_flag("--simulate", flags.simulate, "on a virtual clock, several at a time");
+        command->add_flag("--simulate", flags.simulate, "simulate the variants, several at a time");
         command
-            ->add_option("--jobs", flags.jobs, "simulations at a time (default: as many as cores)")
+            ->add_option("--jobs", flags.jobs, "simulations at a time (default: number of cores)")
             ->check(CLI::Range(1, 1024));
       },
       compare_command);
@@ -118,22 +119,21 @@ void add_compare(CLI::App& app, Chosen& chosen) {
 
 void add_report(CLI::App& app, Chosen& chosen) {
   add_command<ReportFlags>(
-      app, chosen, "report", "what there is to see of runs, as one HTML page",
+      app, chosen, "report", "write an HTML report of one or more runs",
       [](CLI::App* command, ReportFlags& flags) {
         command
             ->add_option("RUN_DIR", flags.directories,
-                         "directories of runs or comparisons; several are overlaid")
+                         "run or comparison directories; several are overlaid")
             ->required();
-        command->add_option(
-            "--out", flags.out,
-            "the file (default: report.html in RUN_DIR, or here when there are several)");
+        command->add_option("--out", flags.out,
+                            "output file (default: report.html in RUN_DIR, or in . for several)");
       },
       report_command);
 }
 
 void add_config(CLI::App& app, Chosen& chosen) {
   add_command<JobFlags>(
-      app, chosen, "config", "print the resolved job, every default filled in",
+      app, chosen, "config", "print the resolved job with all defaults",
       [](CLI::App* command, JobFlags& flags) {
         add_job_flags(command, flags)->required();
         add_variant_flag(command, flags);
@@ -148,32 +148,33 @@ void add_calibrate(CLI::App& app, Chosen& chosen) {
       [](CLI::App* command, CalibrateFlags& flags) {
         add_job_flags(command, flags.job);
         add_variant_flag(command, flags.job);
-        command->add_flag("--write", flags.write, "into [cluster] of the job file, too");
-        command->add_flag("--json", flags.json, "print the two as JSON");
+        command->add_flag("--write", flags.write,
+                          "also write the result into [cluster] of the job file");
+        command->add_flag("--json", flags.json, "print the result as JSON");
       },
       calibrate_command);
 }
 
 void add_worker(CLI::App& app, Chosen& chosen) {
   add_command<WorkerFlags>(
-      app, chosen, "worker", "takes part in a run that `motley train --listen` conducts",
+      app, chosen, "worker", "join a run started with `motley train --listen`",
       [](CLI::App* command, WorkerFlags& flags) {
-        command->add_option("--join", flags.join, "HOST:PORT, as `motley train --listen` says")
+        command->add_option("--join", flags.join, "HOST:PORT of `motley train --listen`")
             ->required();
-        command->add_option("--rank", flags.rank, "which worker to be (default: any that is free)")
+        command->add_option("--rank", flags.rank, "rank of this worker (default: any free rank)")
             ->check(CLI::NonNegativeNumber);
-        command->add_flag("--quiet", flags.quiet, "do not say why the run failed");
+        command->add_flag("--quiet", flags.quiet, "do not print why the run failed");
         command->footer(
-            "Exit codes: 0 done, 1 the run failed, 2 bad usage. A signal ends the worker, and the\n"
-            "run with it: to end a run in order, send it to `motley train`.");
+            "Exit codes: 0 done, 1 the run failed, 2 bad usage. A signal ends the worker and\n"
+            "the run; to stop a run cleanly, send the signal to `motley train`.");
       },
       worker_command);
 }
 
-// At "--" CLI11 leaves the subcommand; this in its place is a word like any other.
+// CLI11 leaves the subcommand at "--"; this stands in for it and is a word like any other.
 constexpr const char* kDashes = "\x1f--";
 
-// What was typed, last word first, as CLI11 wants it.
+// The arguments in reverse order, as CLI11 expects them.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "launch") {
@@ -183,7 +184,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-// A program and its arguments, from what CLI11 left over.
+// The program and its arguments, from what CLI11 left over.
 std::vector<std::string> program_of(std::vector<std::string> words) {
   if (!words.empty() && words.front() == kDashes) {
     words.erase(words.begin());
@@ -192,7 +193,7 @@ std::vector<std::string> program_of(std::vector<std::string> words) {
   return words;
 }
 
-// The program's words are none that CLI11 knows of.
+// CLI11 does not know of PROGRAM and ARGS: adds them to the usage line.
 class LaunchFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
@@ -204,33 +205,35 @@ class LaunchFormatter : public CLI::Formatter {
 
 void add_launch(CLI::App& app, Chosen& chosen) {
   const auto flags = std::make_shared<LaunchFlags>();
-  CLI::App* command = app.add_subcommand(
-      "launch", "start a program of yours several times, as the ranks of one run");
-  command->prefix_command();  // from the program on, all is the program's
+  CLI::App* command =
+      app.add_subcommand("launch", "start your program several times, as the ranks of one run");
+  command->prefix_command();  // everything after the program belongs to it
   command->add_option("-n,--nproc", flags->processes, "processes on this machine (default 1)")
       ->check(CLI::Range(1, 4096));
-  command->add_option("--nnodes", flags->nodes, "machines, each with as many (default 1)")
+  command
+      ->add_option("--nnodes", flags->nodes,
+                   "number of machines with --nproc processes each (default 1)")
       ->check(CLI::Range(1, 100'000));
-  command->add_option("--node-rank", flags->node, "which of the machines this is, from 0 on");
+  command->add_option("--node-rank", flags->node, "index of this machine, from 0");
   command->add_option("--master-addr", flags->master,
-                      "the machine of rank 0 (default 127.0.0.1; needed for several machines)");
+                      "machine of rank 0 (default 127.0.0.1; required with --nnodes)");
   command
       ->add_option("--master-port", flags->port,
-                   "the port of rank 0 (default: one that is free; 29500 for several machines)")
+                   "port of rank 0 (default: a free one; 29500 with --nnodes)")
       ->check(CLI::Range(1, 65'535));
   command->add_option("--log-dir", flags->log_dir,
-                      "what each rank prints, as rank_N.log (default launch-logs/<time>)");
+                      "directory for the logs rank_N.log (default launch-logs/<time>)");
   command
       ->add_option("--grace", flags->grace,
-                   "seconds for the others to end by themselves when one failed (default 10)")
+                   "seconds for the other ranks to end after one fails (default 10)")
       ->check(CLI::Range(0.0, 1e9));
-  command->add_flag("--quiet", flags->quiet, "what they print goes to the logs alone");
+  command->add_flag("--quiet", flags->quiet, "write the output to the logs only");
   command->formatter(std::make_shared<LaunchFormatter>());
   command->footer(
-      "Each process finds who it is in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
+      "Each process gets its identity in RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE,\n"
       "MASTER_ADDR and MASTER_PORT, as torchrun sets them.\n"
       "Exit codes: 0 all exited with 0, 1 one failed, 2 bad usage,\n"
-      "130 / 143 stopped by SIGINT / SIGTERM, which all processes are sent.");
+      "130 / 143 stopped by SIGINT / SIGTERM, which is forwarded to all ranks.");
   command->callback([&chosen, flags, command] {
     flags->command = program_of(command->remaining());
     chosen = [flags] { return launch_command(*flags); };
@@ -251,7 +254,7 @@ int run(int argc, char** argv) {
   add_report(app, chosen);
   add_config(app, chosen);
   add_calibrate(app, chosen);
-  app.add_subcommand("strategies", "what a job can choose, one line each")->callback([&] {
+  app.add_subcommand("strategies", "list what a job can choose, one line each")->callback([&] {
     chosen = strategies_command;
   });
   add_launch(app, chosen);

@@ -1,5 +1,5 @@
-// The subcommands. Each returns the exit code of the program: 0 done, 1 the run failed, 2 bad usage
-// or input, 130 / 143 stopped by a signal after saving.
+// The subcommands. Each returns the exit code of the program: 0 success, 1 the run failed, 2 bad
+// usage or input, 130 or 143 stopped by a signal after saving.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,17 @@ inline constexpr int kDone = 0;
 inline constexpr int kRunFailed = 1;
 inline constexpr int kBadInput = 2;
 
-// Prints `motley: message` on stderr and gives the code back.
+// Prints `motley: message` on stderr and returns exit code 2.
 int refuse(const std::string& message);
 
 struct JobFlags {
   std::string path;
   std::vector<std::string> overrides;  // --set
-  std::optional<std::string> variant;  // instead of the job itself
+  std::optional<std::string> variant;  // run this variant
 };
 
-// The job in the text of the file that the flags name; and the same, with the file to be read.
+// Parses the job in `text`; the flags name its file and overrides. The second one reads the file
+// too.
 Result<Job> parse_text(const std::string& text, const JobFlags& flags, Mode mode);
 Result<Job> load_job(const JobFlags& flags, Mode mode);
 
@@ -34,32 +35,32 @@ struct RunFlags {
   std::optional<std::string> out;
   bool json = false;
   bool quiet = false;
-  std::optional<std::optional<int>> dashboard;  // a live page, perhaps on this port
+  std::optional<std::optional<int>> dashboard;  // set: serve a live page; with a port if given
   std::string dashboard_host = "127.0.0.1";
-  std::optional<std::string> listen;  // train: workers come to HOST:PORT by themselves
-  double join_timeout = 600;          // seconds that they have for it
+  std::optional<std::string> listen;  // train: workers join at HOST:PORT instead of being started
+  double join_timeout = 600;          // seconds to wait for them
 };
 
 struct CompareFlags {
   RunFlags run;
   bool simulate = false;
-  std::optional<int> jobs;  // simulations at a time; the cores when not given
+  std::optional<int> jobs;  // simulations at a time; default: number of cores
 };
 
 struct ReportFlags {
   std::vector<std::string> directories;
-  std::optional<std::string> out;  // the file
+  std::optional<std::string> out;  // output file
 };
 
 struct CalibrateFlags {
-  JobFlags job;  // no path: for the usual job
+  JobFlags job;  // without a path: a default job
   bool write = false;
   bool json = false;
 };
 
 struct WorkerFlags {
   std::string join;  // HOST:PORT of the rendezvous
-  Rank rank = -1;    // any that is free
+  Rank rank = -1;    // -1: any free rank
   bool quiet = false;
 };
 

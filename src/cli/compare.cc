@@ -1,4 +1,4 @@
-// compare: every variant of a job, as runs of this program, side by side.
+// compare: runs every variant of a job as a process of this program and compares them.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -13,13 +13,14 @@
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/run/run.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kJob = "job.toml";  // as it was given: what all runs read
+constexpr std::string_view kJob = "job.toml";  // a copy of the given file, which all runs read
 
 std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
                                 const CompareFlags& flags) {
@@ -38,7 +39,7 @@ std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
   return runs;
 }
 
-// What is known of every variant, in the order of the file.
+// What is known about every variant, in the order of the file.
 class Results {
  public:
   explicit Results(const Variants& variants) {
@@ -59,7 +60,7 @@ class Results {
     good_ = good_ || result.summary;
   }
 
-  // A list of the summaries; of a run that has none, its name and the error.
+  // A list of the summaries; a run without one has its name and the error.
   const Json& json() const { return entries_; }
 
   ComparedRun compared(std::size_t index) const {
@@ -89,7 +90,7 @@ class Results {
   Json entries_ = Json::array();
   bool failed_ = false;
   bool good_ = false;
-  bool bad_input_ = true;  // of those that failed, all did for it
+  bool bad_input_ = true;  // true as long as every failure was bad input
 };
 
 std::string in_words(const ComparedRun& run) {
@@ -103,10 +104,10 @@ std::string in_words(const ComparedRun& run) {
   return words;
 }
 
-// Nobody may be there to read it: that is no reason to fail.
+// Ignores errors: nobody may be there to read it.
 void tell(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
-// A real run takes its time: its steps are shown, and not the summary that it prints as well.
+// Shows the steps of a real run, but not the summary that it also prints.
 void show_progress(const std::string& name, const std::string& line) {
   if (line.starts_with("step ")) {
     tell(fmt::format("{}: {}\n", name, line));
@@ -136,22 +137,23 @@ int compare_command(const CompareFlags& flags) {
   if (!text) {
     return refuse(text.error().message);
   }
-  const auto variants = parse_variants(*text, flags.run.job.path, flags.run.job.overrides,
-                                       flags.simulate ? Mode::kSimulate : Mode::kTrain);
+  const auto variants =
+      parse_variants(job_schema(), *text, flags.run.job.path, flags.run.job.overrides,
+                     flags.simulate ? Mode::kSimulate : Mode::kTrain);
   if (!variants) {
     return refuse(variants.error().message);
   }
   if (const auto taken = std::ranges::find_if(variants->jobs, RunDir::is_result, &Job::name);
       taken != variants->jobs.end()) {
-    return refuse(fmt::format("{}: no variant may be named {}: a result is", flags.run.job.path,
-                              taken->name));
+    return refuse(fmt::format("{}: a variant cannot be named {}: that is the name of a result file",
+                              flags.run.job.path, taken->name));
   }
   const auto dir = RunDir::create(flags.run.out, variants->name);
   if (!dir) {
     return refuse(dir.error().message);
   }
   Results results(*variants);
-  // Real runs share the machine with nobody: their times are what is compared.
+  // Real runs have the machine to themselves, because their times are compared.
   const int at_a_time = flags.simulate ? flags.jobs.value_or(cores_here()) : 1;
   try {
     write_or_throw(*dir, kJob, *text);

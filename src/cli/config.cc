@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "job/print.h"
+#include "sync/registry.h"
 
 namespace motley {
 
@@ -11,8 +12,9 @@ int refuse(const std::string& message) {
 }
 
 Result<Job> parse_text(const std::string& text, const JobFlags& flags, Mode mode) {
-  return flags.variant ? parse_variant(text, flags.path, flags.overrides, mode, *flags.variant)
-                       : parse_job(text, flags.path, flags.overrides, mode);
+  return flags.variant
+             ? parse_variant(job_schema(), text, flags.path, flags.overrides, mode, *flags.variant)
+             : parse_job(job_schema(), text, flags.path, flags.overrides, mode);
 }
 
 Result<Job> load_job(const JobFlags& flags, Mode mode) {
@@ -26,7 +28,7 @@ int config_command(const JobFlags& flags) {
   if (!job) {
     return refuse(job.error().message);
   }
-  fmt::print("{}", to_toml(*job));
+  fmt::print("{}", to_toml(job_schema(), *job));
   return kDone;
 }
 

@@ -9,11 +9,11 @@
 namespace motley {
 namespace {
 
-constexpr int kPortOfSeveralMachines = 29500;  // torchrun's
+constexpr int kPortOfSeveralMachines = 29500;  // as torchrun
 
 Status check(const LaunchFlags& flags) {
   if (flags.command.empty()) {
-    return fail("launch: no PROGRAM to start (see motley launch --help)");
+    return fail("launch: PROGRAM is missing (see motley launch --help)");
   }
   if (flags.command.front().starts_with("-")) {
     return fail("launch: unknown option {} (see motley launch --help)", flags.command.front());
@@ -45,7 +45,7 @@ int launch_command(const LaunchFlags& flags) {
     return refuse(log_dir.error().message);
   }
   catch_signals();
-  signal(SIGPIPE, SIG_IGN);  // whoever reads what we print may go; the run goes on
+  signal(SIGPIPE, SIG_IGN);  // the run goes on if nobody reads the output any more
   LauncherOptions options;
   options.command = *command;
   options.program = flags.command.front();

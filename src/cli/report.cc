@@ -1,4 +1,4 @@
-// report: what there is to see of runs, as one page.
+// report: writes an HTML report of one or more runs.
 #include "cli/report.h"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Result<Json> read_json(const fs::path& path) {
   }
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
-    return fail("{}: is no JSON", path.string());
+    return fail("{}: is not JSON", path.string());
   }
   return json;
 }
@@ -34,7 +34,7 @@ bool has(const Json& object, const char* name, Json::value_t type) {
   return object.is_object() && object.contains(name) && object[name].type() == type;
 }
 
-// What the page cannot do without.
+// Checks the keys that the page needs.
 bool is_record(const Json& record) {
   using Type = Json::value_t;
   const auto has_all = [&](std::initializer_list<const char*> names, Type type) {
@@ -50,7 +50,7 @@ bool is_record(const Json& record) {
          });
 }
 
-// A list of summaries, each of which may have a directory of its name beside it.
+// A list of summaries; each may have a directory with its name beside it.
 bool is_comparison(const Json& summaries) {
   return summaries.is_array() && !summaries.empty() &&
          std::ranges::all_of(summaries, [](const Json& summary) {
@@ -68,16 +68,16 @@ Result<Json> read_record(const fs::path& directory) {
   }
   const fs::path path = directory / kRecordFile;
   if (!fs::is_regular_file(path)) {
-    return fail("{}: no {} in it; is it the directory of a run?", directory.string(), kRecordFile);
+    return fail("{}: contains no {}; is it a run directory?", directory.string(), kRecordFile);
   }
   auto record = read_json(path);
   if (record && !is_record(*record)) {
-    return fail("{}: is no record of a run that this motley can read", path.string());
+    return fail("{}: is not a record that this version of motley can read", path.string());
   }
   return record;
 }
 
-// A variant that left no record: one line in the table.
+// A placeholder for a variant without a record: one line in the table.
 Json record_without_run(const std::string& name, const std::string& why) {
   RunFacts facts;
   facts.name = name;
@@ -92,14 +92,14 @@ std::string trouble_of(const Json& summary) {
                                                       : "left no record";
 }
 
-// The variants of a comparison, in its order.
+// The records of a comparison, in its order.
 Result<std::vector<Json>> read_comparison(const fs::path& directory) {
   const auto summaries = read_json(directory / kCompareFile);
   if (!summaries) {
     return tl::unexpected(summaries.error());
   }
   if (!is_comparison(*summaries)) {
-    return fail("{}: is no comparison of runs", (directory / kCompareFile).string());
+    return fail("{}: is not a comparison of runs", (directory / kCompareFile).string());
   }
   std::vector<Json> records;
   for (const Json& summary : *summaries) {

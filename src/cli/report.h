@@ -1,4 +1,4 @@
-// Reports: report.html of one run, or of several that are compared, and what it is made from.
+// Writes report.html for one run or for several that are compared.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace motley {
 
 inline constexpr std::string_view kCompareFile = "compare.json";
 
-// report.html of a comparison: the records of its runs, overlaid.
+// Writes report.html for a comparison: the records of its runs, overlaid.
 Status write_comparison_report(const RunDir& dir, const std::string& name);
 
 }  // namespace motley

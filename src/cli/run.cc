@@ -22,6 +22,7 @@
 #include "runtime/simulate/simulate.h"
 #include "session/recorded_run.h"
 #include "session/signals.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -62,7 +63,7 @@ const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simula
 
 // Who takes part in a run, and where they meet.
 Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
-  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job)};
+  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
   gathering.host = peer_of_this_process();
   if (!flags.listen) {
     return gathering;
@@ -83,7 +84,7 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   }
   gathering.port = endpoint->port;
   gathering.patience = flags.join_timeout;
-  if (job.servers() > 0 && gathering.address == kAnyAddress) {
+  if (servers_of(job) > 0 && gathering.address == kAnyAddress) {
     return fail(
         "--listen {}: strategy.sync = \"{}\" has servers, which are started here: give the "
         "address, in numbers, at which workers reach this machine",
@@ -161,26 +162,21 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!dashboard) {
     return refuse(dashboard.error().message);
   }
-  const auto dir = RunDir::create(flags.out, job->name);
-  if (!dir) {
-    return refuse(dir.error().message);
-  }
-  if (*dashboard && !flags.quiet) {
-    fmt::print(stderr, "motley: watch the run at {}\n", (*dashboard)->url());
-  }
   try {
-    Watch watch(&*dir, facts_of(*job, name_of(mode), (*task)->training_samples()),
-                ProgressDisplay::style_for(flags.quiet), std::move(*dashboard));
-    const auto run = [&](RunMonitor& monitor) {
+    RecordedRun recorded(
+        *job, name_of(mode), (*task)->training_samples(),
+        {.out = flags.out, .quiet = flags.quiet, .dashboard = std::move(*dashboard)});
+    const Summary summary = recorded.run(**task, [&](RunMonitor& monitor) {
       return mode == Mode::kSimulate ? simulate(*job, **task, monitor)
                                      : run_job(flags, *job, **task, *gathering, monitor);
-    };
-    const Summary summary = record_run(&*dir, *job, **task, watch, run);
+    });
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {
-      show(summary, dir->path().string());
+      show(summary, recorded.dir()->path().string());
     }
+  } catch (const Refused& refused) {
+    return refuse(refused.what());
   } catch (const RunFailed& failure) {
     spdlog::error("the run failed: {}", failure.what());
     const auto signal = first_signal();

@@ -10,7 +10,7 @@ namespace motley {
 namespace {
 
 constexpr double kPaceMissedWorthSaying = 0.02;
-constexpr std::size_t kFew = 16;  // entries of a list that are shown
+constexpr std::size_t kFew = 16;  // entries of a list to show
 
 void show_quality(const Summary& summary) {
   if (summary.metrics.empty()) {
@@ -47,11 +47,11 @@ void show_changes(const Summary& summary) {
     fmt::print("  shares changed {}, last after step {}: {}\n",
                changes == 1 ? "once" : fmt::format("{} times", changes), last.step, last.reason);
   } else if (!last_look.empty()) {
-    fmt::print("  shares never changed; the last look was at {}\n", last_look);
+    fmt::print("  shares never changed; last decision: {}\n", last_look);
   }
 }
 
-// Up to a few numbers; "none" of none.
+// Up to kFew numbers; "none" if there are none.
 template <class Number>
 std::string in_a_row(const std::vector<Number>& numbers) {
   std::vector<std::string> texts;
@@ -97,10 +97,11 @@ void warn_of_missed_pace(const Summary& summary) {
     worst = std::max(worst, worker.pace_missed.value_or(0));
   }
   if (worst > kPaceMissedWorthSaying) {
-    fmt::print(stderr,
-               "motley: this machine is too small to hold the pace: up to {:.0f} % of a worker's "
-               "steps took longer than the job says; do not trust the times\n",
-               worst * 100);
+    fmt::print(
+        stderr,
+        "motley: this machine is too slow for the pace of the job: up to {:.0f} % of a worker's "
+        "steps took longer than the job says, so the times are not reliable\n",
+        worst * 100);
   }
 }
 

@@ -1,4 +1,4 @@
-// The summary of a run, for a person, on stdout.
+// Prints the summary of a run on stdout, for people.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "job/choices.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -17,7 +18,7 @@ void list(std::string_view question, std::span<const Choice> choices) {
 }  // namespace
 
 int strategies_command() {
-  list("sync", sync_methods());
+  list("sync", job_schema().methods());
   list("allocation", kAllocations);
   list("codec", kCodecs);
   return kDone;

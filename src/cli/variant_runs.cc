@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr auto kPause = std::chrono::milliseconds(20);
 constexpr std::string_view kLog = "log.txt";
 
-// The file that a run writes to, for as long as it takes to start it.
+// The file that a run writes to, kept open until the run is started.
 class LogFile {
  public:
   explicit LogFile(const fs::path& path) : file_(open_at(path)) {
@@ -38,7 +38,7 @@ class LogFile {
   int file() const { return file_; }
 
  private:
-  // Never one of the three that every process has: those are given to the run.
+  // Never a standard descriptor: those are passed to the run.
   static int open_at(const fs::path& path) {
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0 || file > STDERR_FILENO) {
@@ -60,8 +60,8 @@ std::optional<std::string> text_of(const fs::path& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// The last thing that the program itself said; empty when it said nothing.
-std::string last_words(const fs::path& log) {
+// The last message of the program itself; empty if there is none.
+std::string last_message(const fs::path& log) {
   constexpr std::string_view kProgram = "motley: ";
   std::ifstream file(log);
   std::string words;
@@ -103,13 +103,13 @@ void VariantRuns::start_some() {
   }
 }
 
-// The runs have process groups of their own: what is typed at the terminal does not reach them.
+// The runs have their own process groups, so terminal signals do not reach them.
 void VariantRuns::hand_signals_on() {
   if (signals_handed_on_ >= signals_caught()) {
     return;
   }
-  // One at a time: two that are pending at once are one to the kernel. A run stops in order at the
-  // first, at once at the second.
+  // One at a time: the kernel merges two pending signals. A run stops cleanly at the first signal
+  // and at once at the second.
   constexpr int kPolite = 2;
   ++signals_handed_on_;
   children_.signal_all(signals_handed_on_ > kPolite ? SIGKILL : number_of(*first_signal()));
@@ -120,7 +120,7 @@ void VariantRuns::tell_what_is_new() {
   for (std::size_t i = first; listener_ && i < started_; ++i) {
     std::ifstream log(runs_[i].directory / kLog);
     log.seekg(heard_[i]);
-    // A line that is not whole yet is left for the next time.
+    // An incomplete line is left for the next call.
     for (std::string line; std::getline(log, line) && !log.eof(); heard_[i] = log.tellg()) {
       listener_(runs_[i].name, line);
     }
@@ -140,7 +140,7 @@ VariantResult VariantRuns::result_of(const ChildExit& exit) const {
   } else if (WIFSIGNALED(exit.status)) {
     result.trouble = describe_status(exit.status);
   } else if (code != kDone && !stopped) {
-    const std::string words = last_words(directory / kLog);
+    const std::string words = last_message(directory / kLog);
     result.trouble = words.empty() ? describe_status(exit.status) : words;
   }
   if (!result.trouble.empty()) {

@@ -1,11 +1,11 @@
-// The runs of a comparison: each a process of this program, so that none can harm another, several
-// at a time. What a run prints goes to log.txt in its directory.
+// VariantRuns: the runs of a comparison. Each is a process of this program, so that none can harm
+// another; several run at a time. The output of a run goes to log.txt in its directory.
 //
 //   VariantRuns runs(variants, at_a_time);
 //   while (auto result = runs.next()) { ... }
 //
-// SIGINT and SIGTERM are handed on to the runs under way, which stop in order and save; no other
-// one is started.
+// SIGINT and SIGTERM are forwarded to the active runs, which stop cleanly and save; no further run
+// is started.
 #pragma once
 
 #include <filesystem>
@@ -28,8 +28,8 @@ struct VariantRun {
 struct VariantResult {
   std::size_t index = 0;
   std::optional<std::string> summary;  // the text of its summary.json
-  std::string trouble;                 // empty when it is done
-  bool bad_input = false;              // it refused to begin
+  std::string trouble;                 // empty if it succeeded
+  bool bad_input = false;              // it was refused at the start
 };
 
 class VariantRuns {
@@ -37,11 +37,11 @@ class VariantRuns {
   VariantRuns(std::vector<VariantRun> runs, int at_a_time)
       : runs_(std::move(runs)), at_a_time_(static_cast<std::size_t>(at_a_time)) {}
 
-  // From now on, what the runs print goes there too, line by line, while next() waits.
+  // From now on, next() also passes the output of the runs to the listener, line by line.
   using Listener = std::function<void(const std::string& name, const std::string& line)>;
   void follow(Listener listener) { listener_ = std::move(listener); }
 
-  // Waits for a run to end; nullopt when all that were started have. Throws std::system_error when
+  // Waits for a run to end; nullopt when all started runs have ended. Throws std::system_error if
   // one cannot be started.
   std::optional<VariantResult> next();
 
@@ -58,7 +58,8 @@ class VariantRuns {
   std::size_t ended_ = 0;
   int signals_handed_on_ = 0;
   Listener listener_;
-  std::vector<std::streamoff> heard_ = std::vector<std::streamoff>(runs_.size());  // of their logs
+  std::vector<std::streamoff> heard_ =
+      std::vector<std::streamoff>(runs_.size());  // position in each log
 };
 
 }  // namespace motley

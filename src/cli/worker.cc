@@ -5,10 +5,10 @@
 
 #include "cli/commands.h"
 #include "compute/load.h"
-#include "motley/run.h"
-#include "motley/session.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/simulate/calibration.h"
+#include "session/joined_session.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -22,25 +22,24 @@ Result<std::shared_ptr<Task>> task_of(const Job& job) {
   return load_task(job, Parts::kTraining);
 }
 
-void train_job(Session& session, const Job& job) {
+void train_job(JoinedSession& session, const Job& job) {
   const auto task = task_of(job);
   if (!task) {
     session.give_up(task.error().message);
     throw RunFailed(task.error().message);
   }
   const auto replica = (*task)->make_replica();
-  Run run(session, job, *replica, (*task)->training_samples());
-  run.fit([&](const Work& work) { return replica->compute(work.samples); });
+  session.train(job, *replica, (*task)->training_samples());
 }
 
-void take_part(Session& session) {
-  const auto job = parse_job(session.given_job(), "job.toml", {}, Mode::kConfig);
+void take_part(JoinedSession& session) {
+  const auto job = parse_job(job_schema(), session.job_text(), "job.toml", {}, Mode::kConfig);
   if (!job) {
     session.give_up(job.error().message);
     throw RunFailed(job.error().message);
   }
   if (session.rank() >= job->cluster.workers) {
-    run_parameter_server(session, *job);
+    session.run_server(*job);
   } else {
     train_job(session, *job);
   }
@@ -50,7 +49,7 @@ void take_part(Session& session) {
 
 int worker_command(const WorkerFlags& flags) {
   try {
-    Session session = Session::join(flags.join, flags.rank, token_of_environment());
+    JoinedSession session(flags.join, flags.rank, token_of_environment());
     take_part(session);
   } catch (const Refused& refused) {
     return refuse(fmt::format("--join {}", refused.what()));

@@ -46,7 +46,7 @@ TEST(CostModel, EventsChangeTheSpeedOfTheirWorker) {
   EXPECT_EQ(changed.speed_at(10), 2);
   EXPECT_EQ(changed.speed_at(25), 4);
   EXPECT_DOUBLE_EQ(changed.next_step(10, 10), 4 + 10 * 0.5 / 2);
-  EXPECT_EQ(CostModel(cluster, 0, 1).speed_at(25), 1) << "nobody else's";
+  EXPECT_EQ(CostModel(cluster, 0, 1).speed_at(25), 1) << "other workers keep their speed";
 }
 
 TEST(CostModel, SlowdownsComeAtTheirProbability) {

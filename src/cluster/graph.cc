@@ -14,7 +14,7 @@ namespace {
 
 std::size_t at(Rank worker) { return static_cast<std::size_t>(worker); }
 
-// Each once, without the worker itself.
+// Sorts, and removes duplicates and the worker itself.
 std::vector<Rank> tidy(std::vector<Rank> ranks, Rank self) {
   std::ranges::sort(ranks);
   const auto repeated = std::ranges::unique(ranks);
@@ -53,8 +53,8 @@ std::vector<Rank> complete(Rank self, int workers) {
   return ranks;
 }
 
-// Breadth first, from a worker along `next`, which gives the neighbours of any; until those that
-// are `enough` were reached, or all.
+// Breadth-first search from a worker; `next` gives the neighbours of a worker. Stops when all
+// workers in `enough` were reached, or all.
 template <class Next>
 std::vector<int> distances(Rank worker, int workers, Next next,
                            const std::vector<Rank>* enough = nullptr) {
@@ -78,7 +78,7 @@ std::vector<int> distances(Rank worker, int workers, Next next,
   return distance;
 }
 
-// Every value becomes the mean of its own and its in-neighbours'.
+// Replaces every value by the mean of itself and its in-neighbours.
 void average(std::vector<double>& values, const std::vector<std::vector<Rank>>& in) {
   const std::vector<double> old = values;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -89,7 +89,7 @@ void average(std::vector<double>& values, const std::vector<std::vector<Rank>>& 
   }
 }
 
-// Takes the mean out, which averaging leaves as it is; returns the length of the rest.
+// Subtracts the mean, which averaging does not change; returns the norm of the rest.
 double centre(std::vector<double>& values) {
   double mean = 0;
   for (const double value : values) {
@@ -109,7 +109,7 @@ Graph::Graph(int workers, std::span<const Edge> edges)
     : size_(workers), lanes_(workers), out_(at(workers)), in_(at(workers)) {
   for (const auto& [from, to] : edges) {
     MOTLEY_CHECK(from >= 0 && from < workers && to >= 0 && to < workers && from != to,
-                 "an edge from {} to {} among {} workers", from, to, workers);
+                 "edge from {} to {} among {} workers", from, to, workers);
     out_[at(from)].push_back(to);
     in_[at(to)].push_back(from);
   }
@@ -119,15 +119,12 @@ Graph::Graph(int workers, std::span<const Edge> edges)
   }
 }
 
-Graph Graph::named(std::string_view name, int workers) {
-  constexpr std::pair<std::string_view, Named> kNamed[] = {{"ring", ring},
-                                                           {"ring_based", ring_based},
-                                                           {"double_ring", double_ring},
-                                                           {"complete", complete}};
-  const auto found = std::ranges::find(kNamed, name, &std::pair<std::string_view, Named>::first);
-  MOTLEY_CHECK(found != std::end(kNamed), "no graph has the name {}", name);
-  MOTLEY_CHECK(found->second != double_ring || workers % 2 == 0, "a double ring of {}", workers);
-  return {workers, found->second == double_ring ? 2 : 1, found->second};
+Graph Graph::of(GraphKind kind, int workers) {
+  constexpr Named kNeighbours[] = {ring, ring_based, double_ring, complete};  // in order of kinds
+  MOTLEY_CHECK(kind != GraphKind::kEdges, "kEdges is not a named graph");
+  const bool is_double = kind == GraphKind::kDoubleRing;
+  MOTLEY_CHECK(!is_double || workers % 2 == 0, "a double ring of {}", workers);
+  return {workers, is_double ? 2 : 1, kNeighbours[static_cast<std::size_t>(kind)]};
 }
 
 std::vector<Rank> Graph::out_neighbours(Rank worker) const {
@@ -169,7 +166,7 @@ int Graph::longest_way_to_in_neighbour(Rank worker) const {
   return longest;
 }
 
-// When worker 0 reaches everybody and everybody reaches worker 0, all reach all.
+// If worker 0 reaches all workers and all reach worker 0, all reach each other.
 std::optional<Edge> Graph::first_without_path() const {
   const auto first = [](const std::vector<int>& distance) {
     return std::ranges::find(distance, kNoPath) - distance.begin();
@@ -192,12 +189,12 @@ int Graph::diameter() const {
   return longest;
 }
 
-// Averaging again and again, what is left of any differences shrinks by the second eigenvalue a
-// step, in the long run: a power iteration, also for the complex eigenvalues of directed graphs.
+// Under repeated averaging any difference eventually shrinks by the second eigenvalue per step.
+// This is a power iteration; it also works for the complex eigenvalues of directed graphs.
 std::optional<double> Graph::spectral_gap() const {
-  constexpr double kNothing = 1e-12;   // of differences that were about 1
+  constexpr double kNothing = 1e-12;   // relative to differences of about 1
   constexpr double kTolerance = 1e-4;  // of the gap
-  constexpr double kMostWork = 2e8;    // edges looked at
+  constexpr double kMostWork = 2e8;    // edges visited
   const Neighbours in = all_in();
   std::size_t edges = in.size();
   for (const auto& neighbours : in) {
@@ -208,9 +205,9 @@ std::optional<double> Graph::spectral_gap() const {
   std::ranges::generate(values, [&] { return random.normal(); });
   centre(values);
 
-  double logarithm = 0;  // of how much is left
+  double logarithm = 0;  // of the remaining norm
   double before = 0;     // the same, half as many steps ago
-  double gap = 1;        // as far as can be told
+  double gap = 1;        // current estimate
   const auto most_steps = static_cast<unsigned>(kMostWork / static_cast<double>(edges));
   for (unsigned step = 1; step <= std::max(most_steps, 4U); ++step) {
     average(values, in);

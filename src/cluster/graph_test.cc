@@ -24,28 +24,32 @@ Graph directed_ring(int workers) {
 // Degrees and diameters of the paper's graphs with 16 workers.
 TEST(Graph, NamedOnesHaveTheDegreesAndDiametersOfThePaper) {
   struct Expected {
-    const char* name;
+    GraphKind name;
     int degree;
     int diameter;
   };
-  for (const auto& [name, degree, diameter] :
-       {Expected{"ring", 2, 8}, {"ring_based", 3, 4}, {"double_ring", 4, 3}, {"complete", 15, 1}}) {
-    const Graph graph = Graph::named(name, 16);
-    EXPECT_EQ(graph.smallest_in_degree(), degree) << name;
-    EXPECT_EQ(graph.diameter(), diameter) << name;
+  for (const auto& [name, degree, diameter] : {Expected{GraphKind::kRing, 2, 8},
+                                               {GraphKind::kRingBased, 3, 4},
+                                               {GraphKind::kDoubleRing, 4, 3},
+                                               {GraphKind::kComplete, 15, 1}}) {
+    const Graph graph = Graph::of(name, 16);
+    EXPECT_EQ(graph.smallest_in_degree(), degree) << static_cast<int>(name);
+    EXPECT_EQ(graph.diameter(), diameter) << static_cast<int>(name);
     for (Rank rank = 0; rank < 16; ++rank) {
-      EXPECT_EQ(graph.in_neighbours(rank), graph.out_neighbours(rank)) << name;
+      EXPECT_EQ(graph.in_neighbours(rank), graph.out_neighbours(rank)) << static_cast<int>(name);
     }
   }
-  EXPECT_EQ(Graph::named("ring_based", 16).out_neighbours(3), (std::vector<Rank>{2, 4, 11}));
-  EXPECT_EQ(Graph::named("double_ring", 16).out_neighbours(3), (std::vector<Rank>{2, 4, 7, 11}));
+  EXPECT_EQ(Graph::of(GraphKind::kRingBased, 16).out_neighbours(3), (std::vector<Rank>{2, 4, 11}));
+  EXPECT_EQ(Graph::of(GraphKind::kDoubleRing, 16).out_neighbours(3),
+            (std::vector<Rank>{2, 4, 7, 11}));
 }
 
 TEST(Graph, NamedOnesOfFewWorkersAreStillConnected) {
-  for (const char* name : {"ring", "ring_based", "double_ring", "complete"}) {
+  for (const GraphKind name :
+       {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing, GraphKind::kComplete}) {
     for (const int workers : {1, 2, 3, 4, 5, 6, 7}) {
-      if (workers % 2 == 0 || std::string_view(name) != "double_ring") {
-        EXPECT_EQ(Graph::named(name, workers).first_without_path(), std::nullopt);
+      if (workers % 2 == 0 || name != GraphKind::kDoubleRing) {
+        EXPECT_EQ(Graph::of(name, workers).first_without_path(), std::nullopt);
       }
     }
   }
@@ -60,7 +64,7 @@ TEST(Graph, PathsFollowTheDirectionOfEdges) {
   EXPECT_EQ(Graph(3, std::array{Edge{0, 1}, Edge{1, 0}}).first_without_path(), (Edge{0, 2}));
 }
 
-// Against Floyd and Warshall.
+// Compared with Floyd-Warshall.
 RC_GTEST_PROP(Graph, DistancesAreShortestPaths, ()) {
   const int workers = *rc::gen::inRange(1, 12);
   Random random(*rc::gen::arbitrary<std::uint32_t>());
@@ -96,24 +100,24 @@ RC_GTEST_PROP(Graph, DistancesAreShortestPaths, ()) {
   RC_ASSERT(graph.first_without_path().has_value() == !connected);
 }
 
-// Eigenvalues of rings are known in closed form, those of a directed one are complex.
+// The eigenvalues of rings have a closed form; those of a directed ring are complex.
 TEST(Graph, SpectralGapIsOneMinusTheSecondEigenvalue) {
   for (const int workers : {3, 4, 8, 16, 50, 300}) {
     const double angle = 2 * std::numbers::pi / workers;
     const double ring = 1 - std::abs(1 + 2 * std::cos(angle)) / 3;
     const double one_way = 1 - std::cos(angle / 2);
-    EXPECT_NEAR(Graph::named("ring", workers).spectral_gap().value() / ring, 1, 1e-3);
+    EXPECT_NEAR(Graph::of(GraphKind::kRing, workers).spectral_gap().value() / ring, 1, 1e-3);
     EXPECT_NEAR(directed_ring(workers).spectral_gap().value() / one_way, 1, 1e-3);
   }
-  EXPECT_EQ(Graph::named("ring", 4000).spectral_gap(), std::nullopt);
-  EXPECT_EQ(Graph::named("complete", 7).spectral_gap(), 1);
-  EXPECT_EQ(Graph::named("ring", 1).spectral_gap(), 1);
-  const auto ring_based = Graph::named("ring_based", 16).spectral_gap();
-  EXPECT_GT(ring_based, Graph::named("ring", 16).spectral_gap());
-  EXPECT_GT(Graph::named("double_ring", 16).spectral_gap(), ring_based);
+  EXPECT_EQ(Graph::of(GraphKind::kRing, 4000).spectral_gap(), std::nullopt);
+  EXPECT_EQ(Graph::of(GraphKind::kComplete, 7).spectral_gap(), 1);
+  EXPECT_EQ(Graph::of(GraphKind::kRing, 1).spectral_gap(), 1);
+  const auto ring_based = Graph::of(GraphKind::kRingBased, 16).spectral_gap();
+  EXPECT_GT(ring_based, Graph::of(GraphKind::kRing, 16).spectral_gap());
+  EXPECT_GT(Graph::of(GraphKind::kDoubleRing, 16).spectral_gap(), ring_based);
 }
 
-// A gap of g means that differences shrink by 1 - g a step, also where rows and columns differ.
+// With a gap of g, differences shrink by 1 - g per step, also if rows and columns differ.
 TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
   const Graph graph(4, std::array{Edge{0, 1}, Edge{1, 2}, Edge{2, 0}, Edge{2, 3}, Edge{3, 0}});
   std::vector<double> models{1, -2, 4, 0.5};
@@ -140,11 +144,12 @@ TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
   EXPECT_NEAR(1 - graph.spectral_gap().value(), rate, 0.03);
 }
 
-// Shifting everybody round its lane leaves the graph as it is.
+// Rotating all lanes does not change the graph.
 TEST(Graph, LooksTheSameFromEveryPlaceOfALane) {
-  for (const char* name : {"ring", "ring_based", "double_ring", "complete"}) {
+  for (const GraphKind name :
+       {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing, GraphKind::kComplete}) {
     for (const int workers : {2, 6, 10, 16}) {
-      const Graph graph = Graph::named(name, workers);
+      const Graph graph = Graph::of(name, workers);
       const int places = workers / graph.lanes();
       const auto shifted = [&](Rank rank) {
         return rank / places * places + (rank % places + 1) % places;
@@ -153,7 +158,8 @@ TEST(Graph, LooksTheSameFromEveryPlaceOfALane) {
         std::vector<Rank> expected = graph.out_neighbours(rank);
         std::ranges::transform(expected, expected.begin(), shifted);
         std::ranges::sort(expected);
-        EXPECT_EQ(graph.out_neighbours(shifted(rank)), expected) << name << " of " << workers;
+        EXPECT_EQ(graph.out_neighbours(shifted(rank)), expected)
+            << static_cast<int>(name) << " of " << workers;
       }
     }
   }
@@ -165,7 +171,7 @@ TEST(Graph, KnowsTheLongestWayToAnInNeighbour) {
   EXPECT_EQ(graph.longest_way_to_in_neighbour(0), 4);  // to 4
   EXPECT_EQ(graph.longest_way_to_in_neighbour(1), 1);  // to 0
   EXPECT_EQ(graph.longest_way_to_in_neighbour(3), 3);  // to 2, by way of 0 and 1
-  EXPECT_EQ(Graph::named("ring", 9).longest_way_to_in_neighbour(4), 1);
+  EXPECT_EQ(Graph::of(GraphKind::kRing, 9).longest_way_to_in_neighbour(4), 1);
 }
 
 }  // namespace

@@ -1,19 +1,20 @@
-// Link: a machine's connection to the network, and when what crosses it will be through. Pure.
+// Link: a machine's connection to the network, and when a message will have crossed it. Pure.
 //
-// The model is LogGP's (Alexandrov et al., 1995), with a link on either side instead of a gap. Each
-// machine has an uplink and a downlink of some bandwidth, and both serialise what crosses them. A
-// message of B bytes from i to j
-//   - takes i's uplink as soon as that is free, for B / bandwidth_i;
-//   - its head is at j one latency after it started: there it takes j's downlink as soon as that is
-//     free, for B / bandwidth_j (and crosses both links at once, as packets do, rather than being
-//     stored in between);
-//   - it is complete when the downlink is through with it, and not before its last byte is there.
-// A sender slower than the receiver thus leaves the rest of the downlink to others.
+// The model is LogGP (Alexandrov et al., 1995), with a link on either side instead of a gap. Each
+// machine has an uplink and a downlink with a bandwidth; both serialise their messages. A message
+// of B bytes from i to j
+//   - occupies i's uplink as soon as that is free, for B / bandwidth_i;
+//   - reaches j with its first byte one latency after it started. There it occupies j's downlink as
+//     soon as that is free, for B / bandwidth_j. It crosses both links at once, as packets do; it
+//     is not stored in between;
+//   - is complete when the downlink is done with it, but not before its last byte has arrived.
+// So a sender slower than the receiver leaves the rest of the downlink to others.
 //
-// A downlink serves heads in the order in which they arrive, whoever sent first. Hence two calls:
+// A downlink serves messages in the order in which their first bytes arrive, not in the order of
+// sending. Hence two calls:
 //
-//   Crossing crossing = sender.depart(bytes, now, latency);  // when the sender sends
-//   Seconds complete = receiver.arrive(bytes, crossing);     // at the moment crossing.head
+//   Crossing crossing = sender.depart(bytes, now, latency);  // at the time of sending
+//   Seconds complete = receiver.arrive(bytes, crossing);     // at time crossing.head
 #pragma once
 
 #include <algorithm>
@@ -26,9 +27,9 @@ namespace motley {
 
 // A message between two links.
 struct Crossing {
-  Seconds left = 0;  // its last byte left the uplink
-  Seconds head = 0;  // its first byte reaches the downlink
-  Seconds tail = 0;  // its last byte does, if that is free
+  Seconds left = 0;  // when its last byte leaves the uplink
+  Seconds head = 0;  // when its first byte reaches the downlink
+  Seconds tail = 0;  // when its last byte does, if the downlink is free
 };
 
 struct Link {
@@ -44,7 +45,7 @@ struct Link {
     return {.left = uplink_free, .head = start + latency, .tail = uplink_free + latency};
   }
 
-  // To be called in order of crossing.head.
+  // Call in order of crossing.head.
   Seconds arrive(std::size_t bytes, const Crossing& crossing) {
     const Seconds start = std::max(crossing.head, downlink_free);
     downlink_free = start + static_cast<double>(bytes) * per_byte;

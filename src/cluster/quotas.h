@@ -8,12 +8,12 @@
 
 namespace motley {
 
-// How many cores' worth of time each worker may use: as much as possible in the ratio of the
-// speeds, no worker more than `threads` and all together no more than `cores`.
+// How many cores each worker may use: as much as possible in the ratio of the speeds, with at most
+// `threads` per worker and `cores` in total.
 std::vector<double> quotas_for(std::span<const double> speeds, int threads, int cores);
 
-// The same for a cluster at a moment of its run. An event of one worker leaves the others' quotas
-// as they were: there is room for everybody's highest speed.
+// The same for a cluster at time `now`. Leaves room for every worker's highest speed, so that an
+// event of one worker does not change the quotas of the others.
 std::vector<double> quotas_at(const ClusterSpec& cluster, Seconds now, int cores);
 
 }  // namespace motley

@@ -50,7 +50,7 @@ TEST(QuotasAt, FollowsEventsAndLeavesTheOthersAlone) {
   cluster.events = {{10, 2, 2}, {20, 0, 0.25}};
   const auto quotas = [&](Seconds now) { return quotas_at(cluster, now, 2); };
   using Quotas = std::vector<double>;
-  EXPECT_EQ(quotas(0), (Quotas{0.5, 0.5, 0.25}));  // one day worker 2 will need a whole core
+  EXPECT_EQ(quotas(0), (Quotas{0.5, 0.5, 0.25}));  // later worker 2 will need a whole core
   EXPECT_EQ(quotas(10), (Quotas{0.5, 0.5, 1}));
   EXPECT_EQ(quotas(25), (Quotas{0.125, 0.5, 1}));
 }

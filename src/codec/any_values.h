@@ -1,4 +1,4 @@
-// For tests: numbers of every kind, and what a codec makes of them.
+// For tests: numbers of every kind, and how codecs round them.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,8 @@ inline std::vector<float> normal_values(Random& random, std::size_t count) {
   return values;
 }
 
-// Any 32 bits; or so few of them that many lie half way between two of fp16 or bf16; or a value at
-// an edge.
+// Random bits; or values with so few bits that many lie half-way between two fp16 or bf16 numbers;
+// or values at an edge.
 inline std::vector<float> any_values(Random& random, std::size_t count) {
   using Limits = std::numeric_limits<float>;
   constexpr float kEdges[] = {0.0F,
@@ -70,7 +70,7 @@ inline std::vector<std::byte> encoded(Encoder& encoder, std::span<const float> v
   return bytes;
 }
 
-// Two NaN of different bits are different.
+// As bits, so that different NaNs compare as different.
 inline std::vector<std::uint32_t> bits_of(std::span<const float> values) {
   std::vector<std::uint32_t> bits;
   for (const float value : values) {

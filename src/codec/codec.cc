@@ -15,7 +15,7 @@ namespace {
 
 bool is_lossy(CodecKind kind) { return kind != CodecKind::kNone; }
 
-// Without topk, whose size the one who sends decides.
+// For all codecs but topk, where the sender decides the size.
 std::size_t fixed_size(CodecKind kind, std::size_t count) {
   switch (kind) {
     case CodecKind::kFp16:
@@ -43,7 +43,7 @@ std::string_view name_of(CodecKind kind) {
   }
 }
 
-// After it nothing that reads the bytes can go wrong.
+// Bytes that pass this check can be read safely.
 Status check_bytes(CodecKind kind, std::span<const std::byte> bytes, std::size_t count) {
   if (kind == CodecKind::kTopk) {
     return topk_check(bytes, count);
@@ -104,7 +104,7 @@ void add(std::span<const float> values, std::span<float> sum) {
   }
 }
 
-// What overflowed has no remainder: it has travelled, and must not come back with every message.
+// A number that overflowed has no remainder; without this it would be added to every later message.
 void forget_not_finite(std::span<float> values) {
   for (float& value : values) {
     const bool finite = (std::bit_cast<std::uint32_t>(value) & 0x7f800000) != 0x7f800000;
@@ -141,7 +141,7 @@ void Encoder::encode(std::span<const float> values, std::span<std::byte> bytes) 
   add(values, residual_);
   encode_once(residual_, bytes);
   if (options_.kind == CodecKind::kTopk) {
-    topk_clear(bytes, residual_);  // an entry travels or stays, to the bit
+    topk_clear(bytes, residual_);  // each entry is sent or kept, to the bit
   } else {
     add_checked(options_.kind, bytes, -1, residual_);
     forget_not_finite(residual_);

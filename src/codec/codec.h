@@ -1,25 +1,25 @@
-// Codec: in what form numbers travel.
+// Codec: how numbers are encoded for the network.
 //
 //   Encoder encoder({.kind = CodecKind::kInt8}, seed, stream);
 //   std::vector<std::byte> bytes(encoded_size(encoder.options(), values.size()));
 //   encoder.encode(values, bytes);
 //   Status sound = add_decoded(CodecKind::kInt8, bytes, weight, sum);   // at the other end
 //
-// Who receives need not know the ratio of a topk encoder, only the kind and how many numbers there
-// are. What arrives from a peer may be damaged: decoding checks it and says so.
+// The receiver needs to know only the kind and the number of values, not the ratio of topk. Data
+// from a peer may be damaged: decoding checks it and returns an error.
 //
-//   kind   bytes a number   error of a number x             in
+//   kind   bytes per value  error of a value x              in
 //   none   4                none
 //   fp16   2                2^-11 |x|; 2^-25 if |x| < 2^-14  half.h
 //   bf16   2                2^-8 |x|                         half.h
-//   int8   1.016            largest |x| of 256 / 127         int8.h; right on average
+//   int8   1.016            largest |x| of 256 / 127         int8.h; unbiased
 //   topk   8 * ratio, or    all but the largest are lost     topk.h
 //          4 * ratio + 1/8 if less
 //
 // With error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019) nothing is
-// lost for good: what did not travel is added to what travels next.
+// lost for good: what was not sent is added to the next message.
 //
-// Cost: one pass over memory, topk four; two more with error feedback. Nothing is allocated
+// Cost: one pass over memory, four for topk; two more with error feedback. Nothing is allocated
 // after the first call.
 #pragma once
 
@@ -30,34 +30,34 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "motley/codec/codec_kind.h"
 
 namespace motley {
 
-enum class CodecKind : std::uint8_t { kNone, kFp16, kBf16, kInt8, kTopk };
-
 struct CodecOptions {
   CodecKind kind = CodecKind::kNone;
-  double ratio = 0.01;          // topk: which part of the entries travels, in (0, 1]
-  bool error_feedback = false;  // what was lost is added to what travels next
+  double ratio = 0.01;          // topk: the share of entries that is sent, in (0, 1]
+  bool error_feedback = false;  // add what was not sent to the next message
 };
 
-// Bytes on the wire of `count` numbers; none for none. topk sends ceil(ratio * count) of them.
+// Bytes on the wire of `count` numbers; 0 for 0. topk sends ceil(ratio * count) of them.
 std::size_t encoded_size(const CodecOptions& options, std::size_t count);
 
 class Encoder {
  public:
-  // Streams of one seed round independently: one per worker and purpose.
+  // Streams of one seed round independently. Use one per worker and purpose.
   Encoder(const CodecOptions& options, std::uint64_t seed, std::uint64_t stream);
 
-  // `bytes` has exactly encoded_size(). With error feedback every call has as many values as the
-  // first.
+  // `bytes` must have exactly encoded_size(). With error feedback every call must have as many
+  // values as the first.
   void encode(std::span<const float> values, std::span<std::byte> bytes);
 
-  // Of topk, from the next call on.
+  // For topk, from the next call on.
   void set_ratio(double ratio) { options_.ratio = ratio; }
   const CodecOptions& options() const { return options_; }
-  // What error feedback has kept back so far; empty without it, before the first call, and where
-  // nothing is lost (none). Of topk every entry of input + residual is sent or kept, to the bit.
+  // What error feedback has held back so far. Empty without error feedback, before the first call,
+  // and for kNone, which loses nothing. With topk every entry of input + residual is sent or kept,
+  // to the bit.
   std::span<const float> residual() const { return residual_; }
 
  private:
@@ -66,13 +66,13 @@ class Encoder {
   CodecOptions options_;
   Random random_;
   std::vector<float> residual_;
-  std::vector<std::uint32_t> counts_;  // of topk, see topk.h
+  std::vector<std::uint32_t> counts_;  // for topk, see topk.h
 };
 
-// values = what the bytes say. An error leaves `values` in any state.
+// Decodes into `values`. After an error their contents are undefined.
 Status decode(CodecKind kind, std::span<const std::byte> bytes, std::span<float> values);
-// sum += weight * what the bytes say; of topk it costs only the entries that travel. An error is
-// found before anything is added.
+// sum += weight * decoded numbers. For topk the cost is that of the entries sent. An error is found
+// before anything is added.
 Status add_decoded(CodecKind kind, std::span<const std::byte> bytes, float weight,
                    std::span<float> sum);
 

@@ -56,7 +56,7 @@ TEST(Codec, WhatLosesNothingKeepsEveryBit) {
   }
 }
 
-// Bytes arrive at any address.
+// Received bytes can be at any address.
 TEST(Codec, AddingIsDecodingAndAddingWhereverTheBytesLie) {
   Random random(2);
   for (int round = 0; round < 200; ++round) {
@@ -64,7 +64,8 @@ TEST(Codec, AddingIsDecodingAndAddingWhereverTheBytesLie) {
     const auto values = normal_values(random, count);
     const auto weight = static_cast<float>(random.normal());
     for (const CodecKind kind : kAllCodecs) {
-      const double ratio = std::array{0.02, 0.3, 1.0}[random.below(3)];  // every form of topk
+      const double ratio =
+          std::array{0.02, 0.3, 1.0}[random.below(3)];  // covers every form of topk
       Encoder encoder({.kind = kind, .ratio = ratio}, 1, 0);
       const std::size_t size = encoded_size(encoder.options(), count);
       std::vector<std::byte> room(size + 3);
@@ -79,7 +80,7 @@ TEST(Codec, AddingIsDecodingAndAddingWhereverTheBytesLie) {
         expected[i] += product;
       }
       ASSERT_TRUE(add_decoded(kind, bytes, weight, sum));
-      for (std::size_t i = 0; i < count; ++i) {  // the compiler may have fused our own sum
+      for (std::size_t i = 0; i < count; ++i) {  // the compiler may have fused the sum of this test
         ASSERT_NEAR(sum[i], expected[i], 1e-6) << static_cast<int>(kind);
       }
     }

@@ -1,4 +1,4 @@
-// What arrives may be anything: every outcome is an error or numbers, and an error adds nothing.
+// Received bytes may be anything: the outcome is an error or numbers, and an error adds nothing.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-// Exactly as long as the bytes, so that a sanitizer sees one read too many.
+// Exactly as long as the bytes, so that a sanitizer sees a read past the end.
 struct Exact {
   explicit Exact(std::span<const std::byte> bytes)
       : room(new std::byte[bytes.size()]), size(bytes.size()) {
@@ -22,7 +22,7 @@ struct Exact {
   std::size_t size;
 };
 
-// Both ways of reading agree on whether the bytes are sound. True when they are.
+// Checks that both ways of decoding agree on whether the bytes are valid; returns whether they are.
 bool is_read(CodecKind kind, std::span<const std::byte> bytes, std::size_t count) {
   const Exact exact(bytes);
   std::vector<float> values(count);
@@ -37,7 +37,7 @@ bool is_read(CodecKind kind, std::span<const std::byte> bytes, std::size_t count
   return read.has_value();
 }
 
-// For every form of topk: places, bits, all.
+// Covers every form of topk: places, bits, all.
 double topk_ratio(Random& random) {
   constexpr double kRatios[] = {0.01, 0.3, 1};
   return kRatios[random.below(std::size(kRatios))];
@@ -61,14 +61,14 @@ TEST(Damage, AnotherLengthIsAnError) {
   }
 }
 
-TEST(Damage, OfNothingAnyByteIsTooMany) {
+TEST(Damage, AnyByteIsTooManyForNoNumbers) {
   const std::vector<std::byte> bytes(8);
   for (const CodecKind kind : kAllCodecs) {
     EXPECT_FALSE(is_read(kind, bytes, 0)) << static_cast<int>(kind);
   }
 }
 
-// Of topk behind a count that fits the length, or hardly anything would get past it.
+// topk gets a count that fits the length; otherwise hardly anything would get past that check.
 TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
   Random random(2);
   int refused = 0;
@@ -94,8 +94,8 @@ TEST(Damage, RandomBytesAreAnErrorOrNumbers) {
   EXPECT_GT(topk_read, 100);
 }
 
-// One bit of good bytes: the numbers of int8 stay finite, or NaN by its mark; of topk, k and the
-// bitmap let none through, and places stay inside.
+// Flips one bit of valid bytes. int8 numbers stay finite or become NaN (its marker); topk rejects a
+// wrong k or bitmap, and places stay in range.
 TEST(Damage, OneWrongBit) {
   Random random(3);
   int refused = 0;
@@ -148,7 +148,7 @@ TEST(Damage, AnErrorInTheLastBlockAddsNothingToTheFirst) {
 
   Encoder marked({.kind = CodecKind::kTopk, .ratio = 0.1}, 1, 0);
   bytes = encoded(marked, values);
-  bytes[4 + 124] ^= std::byte{1};  // of the last 8 places
+  bytes[4 + 124] ^= std::byte{1};  // in the last 8 places
   EXPECT_FALSE(add_decoded(CodecKind::kTopk, bytes, 1, sum));
   EXPECT_EQ(sum, std::vector<float>(1000));
 }

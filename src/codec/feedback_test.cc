@@ -1,4 +1,4 @@
-// Error feedback: what did not travel is kept, and travels later.
+// Error feedback: what was not sent is kept and sent later.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,11 +18,11 @@ std::vector<float> decoded(CodecKind kind, std::span<const std::byte> bytes, std
   return values;
 }
 
-TEST(Feedback, OfTopkEveryEntryIsSentOrKeptToTheBit) {
+TEST(Feedback, TopkSendsOrKeepsEveryEntryToTheBit) {
   Random random(1);
   for (int round = 0; round < 100; ++round) {
     const std::size_t count = 1 + random.below(500);
-    // As places, as bits, and all.
+    // Covers the forms places, bits and all.
     const double ratio = std::array{0.02, 0.3, 1.0}[static_cast<std::size_t>(round % 3)];
     Encoder encoder({.kind = CodecKind::kTopk, .ratio = ratio, .error_feedback = true}, 1, 0);
     std::vector<float> before(count);
@@ -44,9 +44,9 @@ TEST(Feedback, OfTopkEveryEntryIsSentOrKeptToTheBit) {
   }
 }
 
-// Inputs that are multiples of a power of two are summed exactly by float, so that nothing may be
-// missing however long it goes on.
-TEST(Feedback, OfTopkTheSumOfAllThatWasSentAndTheRestIsTheSumOfInputsExactly) {
+// The inputs are multiples of a power of two, which float sums exactly, so nothing may be missing
+// after any number of calls.
+TEST(Feedback, TopkSentPlusResidualIsExactlyTheSumOfInputs) {
   constexpr std::size_t kCount = 1000;
   Random random(2);
   Encoder encoder({.kind = CodecKind::kTopk, .ratio = 0.01, .error_feedback = true}, 1, 0);
@@ -89,9 +89,9 @@ TEST(Feedback, WhatIsKeptIsWhatWasLost) {
   }
 }
 
-// The mean of what travels comes to the mean of the inputs as 1 / calls, and what is kept stays
-// bounded. Without feedback the constant error of rounding to nearest would stay: that is asserted
-// too, so that the test is known to tell.
+// The mean of what is sent approaches the mean of the inputs as 1 / calls, and the residual stays
+// bounded. Without feedback the constant rounding error remains; the test asserts that too, so that
+// it is known to detect it.
 TEST(Feedback, InTheLongRunAllOfItArrives) {
   constexpr std::size_t kCount = 512;
   constexpr int kCalls = 2000;
@@ -112,7 +112,7 @@ TEST(Feedback, InTheLongRunAllOfItArrives) {
     }
     return largest;
   };
-  // Half of the last bit of numbers up to 4, a scale, and 50 to 100 calls until an entry's turn.
+  // Half of the last bit of numbers up to 4; a scale; 50 to 100 calls until an entry is sent.
   EXPECT_LT(largest_error(CodecKind::kFp16, true), 0x1.0p-10 / kCalls * 2);
   EXPECT_GT(largest_error(CodecKind::kFp16, false), 0x1.0p-12);
   EXPECT_LT(largest_error(CodecKind::kBf16, true), 0x1.0p-7 / kCalls * 2);
@@ -122,7 +122,8 @@ TEST(Feedback, InTheLongRunAllOfItArrives) {
   EXPECT_GT(largest_error(CodecKind::kTopk, false), 1);
 }
 
-// A number too large for half arrives in parts. What is not finite travels once and is gone.
+// A number too large for fp16 is sent in parts. A number that is not finite is sent once and
+// forgotten.
 TEST(Feedback, OverflowIsMadeUpForAndNotFiniteIsForgotten) {
   using Limits = std::numeric_limits<float>;
   Encoder half({.kind = CodecKind::kFp16, .error_feedback = true}, 1, 0);

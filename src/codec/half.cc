@@ -15,17 +15,17 @@ namespace motley {
 namespace {
 
 constexpr std::uint32_t kLargestHalf = 0x477fe000;     // 65504
-constexpr std::uint32_t kSmallestNormal = 0x38800000;  // 2^-14, of half
-constexpr std::uint32_t kRebias = 127 - 15;            // exponents of float over those of half
+constexpr std::uint32_t kSmallestNormal = 0x38800000;  // the smallest normal fp16, 2^-14
+constexpr std::uint32_t kRebias = 127 - 15;            // difference of the exponent biases
 constexpr std::uint32_t kHalfInfinity = 0x7c00;
 
-// No branches, so that the loops below are vectorised.
+// Without branches, so that the loops below are vectorised.
 MOTLEY_INLINE inline std::uint16_t to_fp16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & kMagnitude;
   const std::uint32_t finite = std::min(magnitude, kLargestHalf);
   const std::uint32_t normal = (finite - (kRebias << 23) + 0xfff + ((finite >> 13) & 1)) >> 13;
-  // The last bit of floats around 0.5 is worth 2^-24, as that of a subnormal half is: the addition
+  // The last bit of floats around 0.5 is worth 2^-24, like that of a subnormal half: the addition
   // rounds.
   const std::uint32_t subnormal =
       std::bit_cast<std::uint32_t>(std::bit_cast<float>(finite) + 0.5F) - 0x3f000000;
@@ -41,7 +41,7 @@ MOTLEY_INLINE inline float from_fp16(std::uint16_t half) {
   const std::uint32_t normal = shifted + (kRebias << 23);
   const std::uint32_t infinite = shifted + (2 * kRebias << 23);
   const std::uint32_t special = shifted > (kHalfInfinity << 13) ? infinite | 0x400000 : infinite;
-  // With one more in the exponent the leading bit is there that a subnormal half has not.
+  // Adding one to the exponent supplies the leading bit that a subnormal half lacks.
   const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(
       std::bit_cast<float>(shifted + ((kRebias + 1) << 23)) - 0x1.0p-14F);
   const std::uint32_t number = shifted < (1U << 23) ? subnormal : normal;
@@ -99,7 +99,7 @@ MOTLEY_AVX2 __m256 load_fp16(const std::byte* from, std::size_t i) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + 2 * i)));
 }
 
-// These do whole eights and say how far they came.
+// These process groups of eight and return how many numbers they processed.
 MOTLEY_AVX2 std::size_t fp16_encode_eights(const float* from, std::byte* to, std::size_t count) {
   const __m256 largest = _mm256_castsi256_ps(_mm256_set1_epi32(kLargestHalf));
   const __m256 sign = _mm256_set1_ps(-0.0F);
@@ -108,7 +108,7 @@ MOTLEY_AVX2 std::size_t fp16_encode_eights(const float* from, std::byte* to, std
   for (; i + 8 <= count; i += 8) {
     const __m256 value = _mm256_loadu_ps(from + i);
     const __m256 magnitude = _mm256_andnot_ps(sign, value);
-    // The second operand is what comes out when one is NaN.
+    // If one operand is NaN, the result is the second operand.
     const __m256 least = _mm256_min_ps(largest, magnitude);
     const __m256 kept =
         _mm256_blendv_ps(least, magnitude, _mm256_cmp_ps(magnitude, infinity, _CMP_EQ_OQ));

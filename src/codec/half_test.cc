@@ -19,9 +19,9 @@ struct Format {
   Encode encode;
   Decode decode;
   Add add;
-  int bits;               // significant ones
-  int least_exponent;     // of a normal number
-  std::uint16_t largest;  // finite, its code
+  int bits;               // significant bits
+  int least_exponent;     // of normal numbers
+  std::uint16_t largest;  // code of the largest finite number
 };
 constexpr Format kFormats[] = {
     {"fp16", fp16_encode, fp16_decode, fp16_add, 11, -14, 0x7bff},
@@ -41,7 +41,7 @@ float value_of(const Format& format, std::uint16_t code, Machine machine = this_
   return value;
 }
 
-// From the definition of the format, with no bit tricks.
+// Computed from the definition of the format, without bit tricks.
 double defined_value(const Format& format, std::uint16_t code) {
   const int fraction_bits = format.bits - 1;
   const int fraction = code & ((1 << fraction_bits) - 1);
@@ -72,7 +72,7 @@ TEST(Half, EveryCodeIsTheNumberThatTheFormatDefines) {
   }
 }
 
-// No neighbour is nearer; of two as near it is the even one.
+// No neighbour is nearer; if two are equally near, it is the even one.
 TEST(Half, RoundsToTheNearestAndTiesToEven) {
   Random random(3);
   for (const Format& format : kFormats) {
@@ -80,7 +80,7 @@ TEST(Half, RoundsToTheNearestAndTiesToEven) {
     int ties = 0;
     for (int i = 0; i < 150'000; ++i) {
       const auto bits = static_cast<std::uint32_t>(random.next());
-      // A third of them have few bits, so that ties are among them.
+      // A third of the values have few bits, so that there are ties.
       const float value =
           std::bit_cast<float>(i % 3 == 0 ? bits & ~0U << (23 - format.bits) : bits);
       if (!(std::abs(value) <= largest)) {
@@ -142,7 +142,7 @@ TEST(Half, SaturatesWhatIsTooLargeAndKeepsWhatIsNotFinite) {
   EXPECT_EQ(value_of(kFormats[0], code_of(kFormats[0], 1e6F)), 65504.0F);
 }
 
-// Where the processor has nothing but the portable form this compares it with itself.
+// On a processor without AVX2 this compares the portable form with itself.
 TEST(Half, BothFormsGiveTheSameBits) {
   Random random(5);
   for (const Format& format : kFormats) {
@@ -165,7 +165,7 @@ TEST(Half, BothFormsGiveTheSameBits) {
       other = one;
       format.add(portable, 0.3F, one, Machine::kPortable);
       format.add(portable, 0.3F, other, this_machine());
-      for (std::size_t i = 0; i < count; ++i) {  // which NaN a sum of two is nobody promises
+      for (std::size_t i = 0; i < count; ++i) {  // which NaN a sum of two gives is not defined
         ASSERT_TRUE((std::isnan(one[i]) && std::isnan(other[i])) || one[i] == other[i]);
       }
     }

@@ -14,14 +14,14 @@ namespace {
 constexpr std::size_t kScaleBytes = sizeof(float);
 constexpr std::size_t kBlockBytes = kScaleBytes + kInt8Block;
 constexpr std::int32_t kLargestCode = 127;
-constexpr std::uint32_t kNotFinite = 0x80;  // -128
-// 127 times the next float would be infinite.
+constexpr std::uint32_t kNotFinite = 0x80;  // the code -128
+// 127 times the next larger float would be infinite.
 constexpr float kLargestScale = 0x1.020406p+121F;
 static_assert(kLargestScale * 127.0 <= std::numeric_limits<float>::max());
 
 using Block = std::array<float, kInt8Block>;
 
-// The keys of a block; splitmix64, as base/random.h has it for seeds.
+// The key of a block: splitmix64, as base/random.h uses it for seeds.
 MOTLEY_INLINE inline std::uint64_t block_key(std::uint64_t seed, std::uint64_t block) {
   std::uint64_t z = seed + (block + 1) * 0x9e3779b97f4a7c15ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -29,9 +29,9 @@ MOTLEY_INLINE inline std::uint64_t block_key(std::uint64_t seed, std::uint64_t b
   return z ^ (z >> 31);
 }
 
-// Numbers in (0, 1): odd multiples of 2^-16. Added to a quotient of up to 128 they are exact where
-// it matters, and are far enough from 0 and 1 that no rounding makes an error of a whole scale.
-// A 32-bit hash (the finaliser of MurmurHash3) of the place gives two of them.
+// Random numbers in (0, 1): odd multiples of 2^-16. Added to a quotient of up to 128 they are exact
+// where it matters, and far enough from 0 and 1 that rounding cannot cause an error of a whole
+// scale. A 32-bit hash of the place (the MurmurHash3 finaliser) gives two of them.
 MOTLEY_INLINE inline void fill_random(std::uint64_t key, Block& random) {
   const auto low = static_cast<std::uint32_t>(key);
   const auto high = static_cast<std::uint32_t>(key >> 32);
@@ -46,8 +46,8 @@ MOTLEY_INLINE inline void fill_random(std::uint64_t key, Block& random) {
   }
 }
 
-// The largest magnitude of those that are finite. Magnitudes of floats are in the order of their
-// bits, and integers are what a compiler may reorder.
+// The largest magnitude of the finite numbers. Magnitudes of floats order like their bits, and the
+// compiler may reorder integer operations.
 MOTLEY_INLINE inline float largest_magnitude(const float* __restrict values) {
   std::int32_t largest = 0;
   for (std::size_t i = 0; i < kInt8Block; ++i) {
@@ -58,7 +58,7 @@ MOTLEY_INLINE inline float largest_magnitude(const float* __restrict values) {
   return std::bit_cast<float>(largest);
 }
 
-// A whole block: the scale and all codes.
+// Encodes a whole block: the scale and all codes.
 MOTLEY_INLINE inline void encode_block(const float* __restrict values, std::uint64_t key,
                                        std::byte* __restrict to) {
   Block random;
@@ -68,7 +68,7 @@ MOTLEY_INLINE inline void encode_block(const float* __restrict values, std::uint
       largest == 0 ? 0 : std::clamp(largest / kLargestCode, 0x1.0p-126F, kLargestScale);
   std::memcpy(to, &scale, kScaleBytes);
   const float divisor = largest == 0 ? 1 : scale;
-  // Masks and not conditions: a compiler would branch, and then not vectorise.
+  // Masks instead of conditions: the compiler would branch and not vectorise.
   for (std::size_t i = 0; i < kInt8Block; ++i) {
     const auto bits = std::bit_cast<std::uint32_t>(values[i]);
     const std::uint32_t finite = (bits & kMagnitude) < kInfinity ? ~0U : 0;
@@ -111,7 +111,7 @@ MOTLEY_INLINE inline float scale_at(const std::byte* from) {
   return scale;
 }
 
-// body(codes, scale, values, count) for every block; whole ones with a count that is a constant.
+// Calls body(codes, scale, values, count) for every block; for whole blocks count is a constant.
 template <class Body>
 MOTLEY_INLINE inline void for_each_block(std::span<const std::byte> bytes, std::span<float> values,
                                          Body body) {
@@ -142,9 +142,9 @@ void int8_encode(std::span<const float> values, std::uint64_t seed, std::span<st
 Status int8_check(std::span<const std::byte> bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += kBlockBytes) {
     const float scale = scale_at(bytes.data() + at);
-    // NaN compares false.
+    // Written so that NaN fails.
     if (!(scale >= 0 && scale <= kLargestScale)) {
-      return fail("int8: block {} has the scale {}", at / kBlockBytes, scale);
+      return fail("int8: block {} has the invalid scale {}", at / kBlockBytes, scale);
     }
   }
   return {};

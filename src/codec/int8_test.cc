@@ -46,9 +46,9 @@ TEST(Int8, TheErrorIsLessThanTheScale) {
   }
 }
 
-// Mean of many roundings of numbers that lie between two codes. Rounding to the nearest would be
-// off by up to half a scale, towards zero by up to a whole one; the mean of 4000 fair ones has a
-// deviation of 0.5 / sqrt(4000) = 0.008 scales.
+// The mean of many roundings of numbers between two codes. Rounding to nearest would be off by up
+// to half a scale, rounding towards zero by up to a whole one; the mean of 4000 unbiased roundings
+// has a standard deviation of 0.5 / sqrt(4000) = 0.008 scales.
 TEST(Int8, RoundsWithoutBias) {
   constexpr int kRounds = 4000;
   std::vector<float> values(kInt8Block);
@@ -73,11 +73,11 @@ TEST(Int8, RoundsWithoutBias) {
   EXPECT_LT(std::abs(bias), 5 * 0.008 / 16);
 }
 
-// The roundings of one block, of neighbouring blocks and of successive calls do not go together:
-// the sum of the errors grows as the root of their number.
+// The roundings of one block, of neighbouring blocks and of successive calls are uncorrelated: the
+// sum of the errors grows with the square root of their number.
 TEST(Int8, ErrorsAreIndependent) {
   constexpr std::size_t kCount = 64 * kInt8Block;
-  std::vector<float> values(kCount, 0.5F / 127);  // half way between two codes
+  std::vector<float> values(kCount, 0.5F / 127);  // half-way between two codes
   for (std::size_t i = 0; i < kCount; i += kInt8Block) {
     values[i] = 1;
   }
@@ -91,8 +91,8 @@ TEST(Int8, ErrorsAreIndependent) {
     }
     squares += sum * sum / 200;
   }
-  // Each error is +-0.5: the variance of the sum is a quarter of the count. The mean of 200 squares
-  // has a deviation of a tenth of it.
+  // Each error is +-0.5, so the variance of the sum is a quarter of the count. The mean of 200
+  // squares has a standard deviation of a tenth of it.
   EXPECT_NEAR(squares / (0.25 * static_cast<double>(kCount - kCount / kInt8Block)), 1, 0.4);
 }
 
@@ -104,7 +104,7 @@ TEST(Int8, OneSeedGivesTheSameBytesAndAnotherDoesNot) {
   EXPECT_NE(int8_of(values, 1), int8_of(values, 1ULL + (1ULL << 32)));
 }
 
-TEST(Int8, WhatIsACodeStaysExactly) {
+TEST(Int8, ExactCodesAreNotChanged) {
   std::vector<float> values;
   for (int code = -127; code <= 127; ++code) {
     values.push_back(static_cast<float>(code) * 0.25F);
@@ -169,7 +169,7 @@ TEST(Int8, BothFormsGiveTheSameBits) {
   }
 }
 
-TEST(Int8, AScaleThatCannotBeIsAnError) {
+TEST(Int8, AnImpossibleScaleIsAnError) {
   Random random(6);
   const auto values = normal_values(random, 600);
   using Limits = std::numeric_limits<float>;

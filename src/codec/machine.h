@@ -1,8 +1,8 @@
-// Machine: which instructions a codec may use. Every kernel has a portable form and one for
-// processors with AVX2 and F16C, chosen when it runs; both give the same bits, so that machines
-// that are not alike agree on what travels.
+// Machine: the instruction set that a codec uses. Every kernel has a portable form and one for
+// processors with AVX2 and F16C, chosen at run time. Both give the same bits, so that different
+// machines agree on what is sent.
 //
-//   on_machine(machine, [&]() MOTLEY_INLINE { ... });   // one loop, compiled for either
+//   on_machine(machine, [&]() MOTLEY_INLINE { ... });   // one loop, compiled for both
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace motley {
 
 enum class Machine : std::uint8_t { kPortable, kAvx2 };
 
-// The best that this processor offers.
+// The best that this processor supports.
 Machine this_machine();
 
 template <class Body>
@@ -26,8 +26,8 @@ MOTLEY_AVX2 void on_avx2(Body body) {
   body();
 }
 
-// Runs `body`, a lambda marked MOTLEY_INLINE: it is compiled into both branches, so that the
-// compiler vectorises the same source once with the wide instructions and once without.
+// Runs `body`, a lambda marked MOTLEY_INLINE. It is compiled into both branches, so the compiler
+// vectorises the same source once with the wide instructions and once without.
 template <class Body>
 void on_machine(Machine machine, Body body) {
   if (machine == Machine::kAvx2) {

@@ -17,9 +17,9 @@ namespace motley {
 namespace {
 
 constexpr std::size_t kHeadBytes = sizeof(std::uint32_t);  // k
-constexpr std::size_t kWordBits = 32;                      // of a bitmap, at once
+constexpr std::size_t kWordBits = 32;                      // bits of a bitmap read at once
 
-// The 31 bits of a magnitude, from the top.
+// The levels of the search over the 31 bits of a magnitude, from the top.
 constexpr unsigned kFirstBits = 11;
 constexpr unsigned kNextBits = 10;
 constexpr std::size_t kFirstBuckets = 1U << kFirstBits;
@@ -29,15 +29,16 @@ MOTLEY_INLINE inline std::uint32_t magnitude_of(float value) {
   return std::bit_cast<std::uint32_t>(value) & kMagnitude;
 }
 
-// Magnitudes as bits, both included.
-struct Range {
+// A range of magnitudes as bits, both ends included.
+struct MagnitudeRange {
   std::uint32_t low = 0;
   std::uint32_t high = kMagnitude;
 };
 
-// visit(i, magnitude) for every entry in the range, ascending.
+// Calls visit(i, magnitude) for every entry in the range, ascending.
 template <class Visit>
-void visit_from(std::span<const float> values, Range range, std::size_t begin, Visit& visit) {
+void visit_from(std::span<const float> values, MagnitudeRange range, std::size_t begin,
+                Visit& visit) {
   for (std::size_t i = begin; i < values.size(); ++i) {
     const std::uint32_t magnitude = magnitude_of(values[i]);
     if (magnitude - range.low <= range.high - range.low) {
@@ -48,9 +49,9 @@ void visit_from(std::span<const float> values, Range range, std::size_t begin, V
 
 #if defined(__x86_64__)
 
-// 8 entries are passed over at once where none is in the range.
+// Skips 8 entries at once if none is in the range.
 template <class Visit>
-MOTLEY_AVX2 void visit_avx2(std::span<const float> values, Range range, Visit& visit) {
+MOTLEY_AVX2 void visit_avx2(std::span<const float> values, MagnitudeRange range, Visit& visit) {
   const __m256i all = _mm256_set1_epi32(static_cast<int>(kMagnitude));
   const __m256i low = _mm256_set1_epi32(static_cast<int>(range.low));
   const __m256i width = _mm256_set1_epi32(static_cast<int>(range.high - range.low));
@@ -71,14 +72,15 @@ MOTLEY_AVX2 void visit_avx2(std::span<const float> values, Range range, Visit& v
 #else
 
 template <class Visit>
-void visit_avx2(std::span<const float> values, Range range, Visit& visit) {
+void visit_avx2(std::span<const float> values, MagnitudeRange range, Visit& visit) {
   visit_from(values, range, 0, visit);
 }
 
 #endif
 
 template <class Visit>
-void visit_range(std::span<const float> values, Range range, Machine machine, Visit visit) {
+void visit_range(std::span<const float> values, MagnitudeRange range, Machine machine,
+                 Visit visit) {
   if (machine == Machine::kAvx2) {
     visit_avx2(values, range, visit);
   } else {
@@ -86,8 +88,9 @@ void visit_range(std::span<const float> values, Range range, Machine machine, Vi
   }
 }
 
-// Of all entries by their upper bits. Neighbours are often of one bucket, and a processor waits for
-// an addition to arrive before it adds to the same place again: two tables, in turns.
+// Counts all entries by their upper bits. Neighbours are often in the same bucket, and the
+// processor stalls when it adds to the same place twice in a row: so it alternates between two
+// tables.
 void count_first(std::span<const float> values, std::span<std::uint32_t, kTopkCounts> counts) {
   constexpr unsigned kShift = 31 - kFirstBits;
   std::fill(counts.begin(), counts.end(), 0);
@@ -107,7 +110,7 @@ void count_first(std::span<const float> values, std::span<std::uint32_t, kTopkCo
   }
 }
 
-// The bucket in which the wanted-th largest entry lies; `wanted` becomes how many of that bucket.
+// The bucket of the wanted-th largest entry; `wanted` becomes its position within that bucket.
 std::uint32_t walk_down(std::span<const std::uint32_t> counts, std::size_t& wanted) {
   std::size_t bucket = counts.size() - 1;
   while (counts[bucket] < wanted) {
@@ -120,7 +123,7 @@ std::uint32_t walk_down(std::span<const std::uint32_t> counts, std::size_t& want
 
 struct Threshold {
   std::uint32_t magnitude = 0;
-  std::size_t ties = 0;  // so many of exactly this magnitude, besides all above it
+  std::size_t ties = 0;  // entries of exactly this magnitude to take, besides all above it
 };
 
 Threshold find_threshold(std::span<const float> values, std::size_t kept,
@@ -130,7 +133,7 @@ Threshold find_threshold(std::span<const float> values, std::size_t kept,
   std::uint32_t prefix = walk_down(counts.first(kFirstBuckets), wanted);
   unsigned shift = 31 - kFirstBits;
   while (shift > 0) {
-    const Range range{prefix << shift, ((prefix + 1) << shift) - 1};
+    const MagnitudeRange range{prefix << shift, ((prefix + 1) << shift) - 1};
     shift -= kNextBits;
     const auto next = counts.first(std::size_t{1} << kNextBits);
     std::fill(next.begin(), next.end(), 0);
@@ -143,7 +146,7 @@ Threshold find_threshold(std::span<const float> values, std::size_t kept,
   return {prefix, wanted};
 }
 
-// Of up to 32 entries a bit each.
+// One bit for each of up to 32 entries.
 struct Compared {
   std::uint32_t above = 0;
   std::uint32_t equal = 0;
@@ -159,7 +162,7 @@ Compared compare(const float* from, std::size_t count, std::uint32_t threshold) 
   return bits;
 }
 
-// Hands on which entries are kept: take(first, bits) for each 32 from `first` on.
+// Reports which entries are kept: take(first, bits) for each 32 entries from `first` on.
 template <class Take>
 struct Chooser {
   Threshold threshold;
@@ -226,7 +229,7 @@ void choose(std::span<const float> values, Threshold threshold, Machine machine,
 
 enum class Form : std::uint8_t { kAll, kPlaces, kBitmap };
 
-// What follows the head.
+// The layout of what follows the head.
 struct Layout {
   Form form = Form::kAll;
   std::size_t place_bytes = 0;
@@ -246,7 +249,7 @@ Layout layout_of(std::size_t count, std::size_t kept) {
                           : Layout{Form::kBitmap, bitmap, kept};
 }
 
-// The head, a place, or 32 places as bits.
+// Reads the head, a place, or 32 places as bits.
 MOTLEY_INLINE inline std::uint32_t word_at(const std::byte* bytes, std::size_t index) {
   std::uint32_t word;
   std::memcpy(&word, bytes + index * sizeof word, sizeof word);
@@ -257,7 +260,8 @@ MOTLEY_INLINE inline float number_at(const std::byte* bytes, std::size_t index) 
   return std::bit_cast<float>(word_at(bytes, index));
 }
 
-// body(place, number) for each place of 32 whose bit is set; returns where the next number is.
+// Calls body(place, number) for each of 32 places whose bit is set; returns where the next number
+// is.
 template <class Body>
 MOTLEY_INLINE inline const std::byte* for_each_bit(std::uint32_t bits, std::size_t first,
                                                    const std::byte* numbers, const Body& body) {
@@ -268,7 +272,7 @@ MOTLEY_INLINE inline const std::byte* for_each_bit(std::uint32_t bits, std::size
   return numbers;
 }
 
-// body(place, number) for every entry of `count`.
+// Calls body(place, number) for every entry of `count`.
 template <class Body>
 void for_each_entry(std::span<const std::byte> bytes, std::size_t count, Body body) {
   const Layout layout = layout_of(count, word_at(bytes.data(), 0));
@@ -298,8 +302,8 @@ Status check_places(const std::byte* places, std::size_t count, std::size_t kept
   for (std::size_t entry = 0; entry < kept; ++entry) {
     const std::size_t place = word_at(places, entry);
     if (place < least || place >= count) {
-      return fail("topk: entry {} has the place {} of {}{}", entry, place, count,
-                  place < count ? ", not above the one before" : "");
+      return fail("topk: entry {} has the invalid place {} of {}{}", entry, place, count,
+                  place < count ? ": not above the previous one" : "");
     }
     least = place + 1;
   }
@@ -318,7 +322,7 @@ Status check_bitmap(const std::byte* places, std::size_t count, std::size_t kept
   });
   const std::size_t used = count % kWordBits;
   if (used != 0 && word_at(places, words - 1) >> used != 0) {
-    return fail("topk: a place behind the last of {}", count);
+    return fail("topk: a place beyond the last of {}", count);
   }
   if (marked != kept) {
     return fail("topk: {} places for {} entries", marked, kept);
@@ -343,7 +347,7 @@ void topk_encode(std::span<const float> values, std::size_t kept, std::span<std:
   MOTLEY_CHECK(values.size() <= std::numeric_limits<std::uint32_t>::max(),
                "topk of {} numbers: places have 32 bits", values.size());
   MOTLEY_CHECK(kept > 0 && kept <= values.size() && bytes.size() == topk_size(values.size(), kept),
-               "{} of {} numbers in {} bytes", kept, values.size(), bytes.size());
+               "wrong size for {} of {} numbers: {} bytes", kept, values.size(), bytes.size());
   const Layout layout = layout_of(values.size(), kept);
   const auto head = static_cast<std::uint32_t>(kept);
   std::memcpy(bytes.data(), &head, sizeof head);

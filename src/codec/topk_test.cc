@@ -12,10 +12,10 @@
 namespace motley {
 namespace {
 
-struct Entry {
+struct TopkEntry {
   std::uint32_t place;
   std::uint32_t bits;
-  bool operator==(const Entry&) const = default;
+  bool operator==(const TopkEntry&) const = default;
 };
 
 std::uint32_t word_of(std::span<const std::byte> bytes, std::size_t offset) {
@@ -24,8 +24,8 @@ std::uint32_t word_of(std::span<const std::byte> bytes, std::size_t offset) {
   return word;
 }
 
-// Reads the form that the header describes, in its own way.
-std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t count) {
+// Decodes the format of topk.h independently of the implementation.
+std::vector<TopkEntry> entries_of(std::span<const std::byte> bytes, std::size_t count) {
   const std::size_t kept = word_of(bytes, 0);
   const std::size_t bitmap = (count + 31) / 32 * 4;
   std::vector<std::uint32_t> places;
@@ -48,7 +48,7 @@ std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t coun
   }
   EXPECT_EQ(places.size(), kept);
   EXPECT_EQ(bytes.size(), numbers + 4 * kept);
-  std::vector<Entry> entries;
+  std::vector<TopkEntry> entries;
   for (std::size_t i = 0; i < places.size(); ++i) {
     entries.push_back({places[i], word_of(bytes, numbers + 4 * i)});
   }
@@ -58,20 +58,20 @@ std::vector<Entry> entries_of(std::span<const std::byte> bytes, std::size_t coun
 std::vector<std::byte> bytes_of(std::span<const float> values, std::size_t kept,
                                 Machine machine = this_machine()) {
   std::array<std::uint32_t, kTopkCounts> counts;
-  counts.fill(77);  // what an earlier call left there
+  counts.fill(77);  // as if left by an earlier call
   std::vector<std::byte> bytes(topk_size(values.size(), kept), std::byte{0xa5});
   topk_encode(values, kept, bytes, counts, machine);
   EXPECT_TRUE(topk_check(bytes, values.size()));
   return bytes;
 }
 
-std::vector<Entry> chosen(std::span<const float> values, std::size_t kept,
-                          Machine machine = this_machine()) {
+std::vector<TopkEntry> chosen(std::span<const float> values, std::size_t kept,
+                              Machine machine = this_machine()) {
   return entries_of(bytes_of(values, kept, machine), values.size());
 }
 
-// By sorting: the largest first, NaN above all by its bits, the first of equals first.
-std::vector<Entry> expected(std::span<const float> values, std::size_t kept) {
+// By sorting: the largest first, NaN above all by its bits, ties in order.
+std::vector<TopkEntry> expected(std::span<const float> values, std::size_t kept) {
   const auto bits = bits_of(values);
   std::vector<std::uint32_t> places(values.size());
   std::iota(places.begin(), places.end(), 0U);
@@ -80,14 +80,14 @@ std::vector<Entry> expected(std::span<const float> values, std::size_t kept) {
   });
   places.resize(kept);
   std::sort(places.begin(), places.end());
-  std::vector<Entry> entries;
+  std::vector<TopkEntry> entries;
   for (const std::uint32_t place : places) {
     entries.push_back({place, bits[place]});
   }
   return entries;
 }
 
-// Many of one magnitude, of either sign; or any bits at all; or normal.
+// Many of equal magnitude with either sign; or random bits; or normal numbers.
 std::vector<float> some_values(Random& random, std::size_t count) {
   const std::uint64_t kind = random.below(4);
   auto values = kind == 0 ? any_values(random, count) : normal_values(random, count);
@@ -121,7 +121,7 @@ TEST(Topk, CountsAreCeilings) {
   EXPECT_EQ(topk_count(1, 12345), 12345U);
 }
 
-TEST(Topk, OfEqualsTakesTheFirst) {
+TEST(Topk, AmongEqualsTakesTheFirst) {
   const std::vector<float> values{1, -2, 2, 1, -2, 2, 0, -0.0F};
   const auto entries = chosen(values, 3);
   EXPECT_EQ(entries, expected(values, 3));
@@ -153,7 +153,7 @@ TEST(Topk, NanIsTheLargestThenInfinity) {
                                   std::bit_cast<float>(0xff800001U)};
   const auto places = [&](std::size_t kept) {
     std::vector<std::uint32_t> list;
-    for (const Entry& entry : chosen(values, kept)) {
+    for (const TopkEntry& entry : chosen(values, kept)) {
       list.push_back(entry.place);
     }
     return list;
@@ -186,7 +186,7 @@ RC_GTEST_PROP(Topk, WhatIsReadIsWhatWasChosen, ()) {
   const auto bytes = bytes_of(values, kept);
   std::vector<float> alone(count);
   std::vector<float> rest = values;
-  for (const Entry& entry : expected(values, kept)) {
+  for (const TopkEntry& entry : expected(values, kept)) {
     alone[entry.place] = values[entry.place];
     rest[entry.place] = 0;
   }
@@ -198,7 +198,7 @@ RC_GTEST_PROP(Topk, WhatIsReadIsWhatWasChosen, ()) {
   RC_ASSERT(bits_of(cleared) == bits_of(rest));
 }
 
-// What is not named stays as it is, to the bit.
+// Entries that are not encoded stay as they are, to the bit.
 TEST(Topk, AddsWhereTheEntriesAre) {
   const std::vector<float> values{1, -8, 3, 5, 0.5F};
   for (const auto& [kept, expected_sum] : std::vector<std::pair<std::size_t, std::vector<float>>>{
@@ -211,7 +211,7 @@ TEST(Topk, AddsWhereTheEntriesAre) {
   }
 }
 
-// The places take the least of the forms there are, so that the whole is never much above a copy.
+// The places take the smallest form, so the whole is never much larger than a copy.
 TEST(Topk, SizesFollowFromTheCounts) {
   EXPECT_EQ(topk_size(0, 0), 0U);
   EXPECT_EQ(topk_size(1, 1), 4 + 4U);
@@ -229,7 +229,7 @@ TEST(Topk, SizesFollowFromTheCounts) {
   }
 }
 
-// Byte for byte, so that it stays what other machines and versions read.
+// Byte for byte, so that other machines and versions can read it.
 TEST(Topk, OnTheWire) {
   const auto is = [](std::span<const float> values, std::size_t kept,
                      std::vector<std::uint32_t> words) {
@@ -262,7 +262,7 @@ Status check_words(std::initializer_list<std::uint32_t> words, std::size_t numbe
   return topk_check(of_words(list, numbers), count);
 }
 
-TEST(Topk, PlacesThatCannotBeAreErrors) {
+TEST(Topk, ImpossiblePlacesAreErrors) {
   const auto with_places = [&](std::uint32_t a, std::uint32_t b) {
     return check_words({2, a, b}, 2, 40);
   };
@@ -273,7 +273,7 @@ TEST(Topk, PlacesThatCannotBeAreErrors) {
   EXPECT_FALSE(with_places(3, 2));
 }
 
-TEST(Topk, BitsThatCannotBeAreErrors) {
+TEST(Topk, ImpossibleBitmapsAreErrors) {
   const auto with_bits = [&](std::uint32_t a, std::uint32_t b) {
     return check_words({3, a, b}, 3, 40);
   };
@@ -281,12 +281,12 @@ TEST(Topk, BitsThatCannotBeAreErrors) {
   EXPECT_TRUE(with_bits(1U << 31, 0x81));
   EXPECT_FALSE(with_bits(3, 0));
   EXPECT_FALSE(with_bits(7, 1));
-  EXPECT_FALSE(with_bits(3, 0x100));  // three, but one behind the end
+  EXPECT_FALSE(with_bits(3, 0x100));  // three bits, but one beyond the end
   EXPECT_FALSE(with_bits(3, 1U << 31));
   EXPECT_FALSE(with_bits(0, 0));
   EXPECT_FALSE(with_bits(0xffffffff, 0xff));
   EXPECT_TRUE(check_words({3, 7, 0}, 3, 64));
-  EXPECT_TRUE(check_words({3, 3, 1U << 31}, 3, 64));  // all 32 bits of the last are places
+  EXPECT_TRUE(check_words({3, 3, 1U << 31}, 3, 64));  // all 32 bits of the last word are places
 }
 
 TEST(Topk, CountsThatDoNotFitTheLengthAreErrors) {
@@ -294,7 +294,7 @@ TEST(Topk, CountsThatDoNotFitTheLengthAreErrors) {
   EXPECT_FALSE(check_words({6}, 6, 5));
   EXPECT_FALSE(check_words({0}, 0, 5));
   EXPECT_FALSE(check_words({0}, 5, 5));
-  EXPECT_FALSE(check_words({4}, 5, 5));  // as long as all five, without a bitmap
+  EXPECT_FALSE(check_words({4}, 5, 5));  // long enough for all five, but without a bitmap
   EXPECT_FALSE(check_words({0xffffffff}, 5, 5));
   EXPECT_FALSE(check_words({5}, 4, 5));
   EXPECT_FALSE(check_words({5}, 6, 5));

@@ -1,4 +1,4 @@
-// A batch of samples as tensors, in memory that is used again from step to step.
+// A batch of samples as tensors, in memory that is reused from step to step.
 #pragma once
 
 #include <torch/types.h>
@@ -16,7 +16,7 @@ class Batch {
   // `shape` is that of one sample.
   explicit Batch(std::vector<std::int64_t> shape);
 
-  // Fills the batch with these samples. What the accessors gave before is overwritten.
+  // Fills the batch with these samples. Overwrites the tensors returned before.
   void gather(const SampleTable& samples, std::span<const SampleIndex> rows);
 
   const torch::Tensor& features() const { return features_; }  // [batch, ...shape] floats
@@ -24,7 +24,7 @@ class Batch {
 
  private:
   std::vector<std::int64_t> shape_;  // of the batch
-  torch::Tensor feature_room_;       // for the largest batch so far
+  torch::Tensor feature_room_;       // sized for the largest batch so far
   torch::Tensor label_room_;
   torch::Tensor features_;
   torch::Tensor labels_;

@@ -9,21 +9,21 @@
 namespace motley {
 namespace {
 
-// Windows onto parts of `block`, one after the other, of the shapes of `tensors`. To torch each is
-// a tensor of its own: zero_grad() takes no views, and saving a view saves all that is behind it.
+// Consecutive windows onto `block` with the shapes of `tensors`. Each is a tensor of its own for
+// torch, not a view: zero_grad() does not accept views, and saving a view saves all its storage.
 std::vector<torch::Tensor> windows_like(const std::vector<torch::Tensor>& tensors,
                                         const torch::Tensor& block) {
   std::vector<torch::Tensor> windows;
   float* at = block.numel() > 0 ? block.data_ptr<float>() : nullptr;
   for (const torch::Tensor& tensor : tensors) {
-    const auto keep = [block](void*) {};  // as long as the window is there
+    const auto keep = [block](void*) {};  // keeps the block alive as long as the window
     windows.push_back(torch::from_blob(at, tensor.sizes(), keep));
     at += tensor.numel();
   }
   return windows;
 }
 
-// A new block that holds the tensors' numbers, and from now on their storage.
+// Copies the tensors' numbers into a new block and makes it their storage.
 torch::Tensor flatten(const std::vector<torch::Tensor>& tensors) {
   std::int64_t size = 0;
   for (const torch::Tensor& tensor : tensors) {
@@ -74,7 +74,7 @@ FlatModel::FlatModel(const NamedTensors& parameters, const NamedTensors& buffers
   summands_ = gradient_.narrow(0, 0, parameters_.numel());
   gradients_ = windows_like(tensors_, summands_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    // A defined gradient of the right shape is accumulated into, not replaced.
+    // torch accumulates into a defined gradient of the right shape instead of replacing it.
     tensors_[i].mutable_grad() = gradients_[i];
   }
   for (const torch::Tensor& block : {parameters_, gradient_}) {
@@ -99,7 +99,7 @@ void FlatModel::gather_gradients() {
       gradients_[i].zero_();
       grad = gradients_[i];
     } else if (grad.is_sparse()) {
-      throw Refused("a gradient is sparse: motley exchanges dense ones");
+      throw Refused("a gradient is sparse; motley can exchange only dense gradients");
     } else if (grad.data_ptr<float>() != place) {
       gradients_[i].copy_(grad.detach());
       grad = gradients_[i];

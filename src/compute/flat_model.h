@@ -1,9 +1,8 @@
 // FlatModel: a model's tensors as flat blocks.
 //
 // The parameters are windows onto one block of floats, their gradients onto a second, the float
-// buffers onto a third. So an exchange reads and writes the model itself, and nothing is
-// packed or unpacked. The tensors keep their identity: optimizers and whoever else holds them see
-// the same numbers.
+// buffers onto a third. So an exchange reads and writes the model directly, without packing. The
+// tensors keep their identity: optimizers and other holders see the same numbers.
 #pragma once
 
 #include <torch/types.h>
@@ -17,12 +16,12 @@ namespace motley {
 
 class FlatModel {
  public:
-  // Float tensors on the CPU, which get new storage.
+  // Float tensors on the CPU. They get new storage.
   FlatModel(const NamedTensors& parameters, const NamedTensors& buffers);
 
   Block parameters() const;
-  Block gradient() const;  // with room for Replica::kTail behind it
-  Block tail() const;      // which is this
+  Block gradient() const;  // including Replica::kTail
+  Block tail() const;      // the last Replica::kTail of it
   Block buffers() const;
   const std::vector<TensorInfo>& tensors() const { return infos_; }  // as Replica::tensors()
 
@@ -31,14 +30,14 @@ class FlatModel {
   const torch::Tensor& all_gradients() const { return summands_; }
 
   void zero_gradients() { summands_.zero_(); }
-  // Where somebody has given a parameter a gradient of its own (as zero_grad() may), its numbers
-  // are taken over, and the window is put back. Without a gradient it is zero.
+  // If a parameter was given a new gradient tensor (zero_grad() may do that), copies its numbers
+  // into the window and restores the window. A missing gradient counts as zero.
   void gather_gradients();
 
  private:
   std::vector<TensorInfo> infos_;
   std::vector<torch::Tensor> tensors_;    // the parameters
-  std::vector<torch::Tensor> gradients_;  // windows onto summands_, one of each
+  std::vector<torch::Tensor> gradients_;  // one window onto summands_ per parameter
   torch::Tensor parameters_;
   torch::Tensor gradient_;  // with its tail
   torch::Tensor summands_;  // gradient_ without its tail

@@ -1,4 +1,4 @@
-// Jobs through load_task(), as the command line uses it: without torch headers.
+// Tests load_task() as the command line uses it: without torch headers.
 #include "compute/load.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<SampleIndex> range(std::size_t count) {
   return samples;
 }
 
-// One pass over the training set in an order that `seed` decides.
+// One pass over the training set, in an order that `seed` determines.
 void train_epoch(Replica& replica, std::int64_t samples, std::size_t batch, std::uint64_t seed) {
   auto order = range(static_cast<std::size_t>(samples));
   Random(seed).shuffle(std::span(order));
@@ -92,7 +92,7 @@ TEST(Load, EveryModelLearns) {
   }
 }
 
-TEST(Load, ReplicasStartAlikeWhateverCameBefore) {
+TEST(Load, ReplicasStartEqualWhateverHappenedBefore) {
   const Job job = synthetic_job("resnet20");
   const auto task = load(job);
   const auto first = task->make_replica();
@@ -116,7 +116,7 @@ TEST(Load, BatchNormStatisticsAreBuffersAndEvaluationUsesThem) {
   EXPECT_EQ(fresh.parameters, moved.parameters);
   EXPECT_NE(task->evaluate(fresh)->loss, task->evaluate(moved)->loss);
   const double loss = task->evaluate(moved)->loss;
-  EXPECT_EQ(task->evaluate(moved)->loss, loss) << "evaluation itself moves nothing";
+  EXPECT_EQ(task->evaluate(moved)->loss, loss) << "evaluation does not change them";
 }
 
 TEST(Load, TheTailOfTheGradientIsTheMethodsOwn) {
@@ -188,7 +188,7 @@ TEST(Load, ModelFileIsDecidedByTheSnapshot) {
 
 TEST(Load, PhantomHasSizesOnly) {
   Job job;
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   job.model.parameters = 25'000'000;
   const auto task = load(job);
   EXPECT_EQ(task->training_samples(), job.data.samples);
@@ -204,14 +204,14 @@ std::string error_of(const Job& job) {
 TEST(Load, RefusesModelsThatDoNotFitTheirData) {
   ScratchDir folder;
   Job job = synthetic_job("cnn");
-  job.data.kind = "libsvm";
+  job.data.kind = DataKind::kLibsvm;
   job.data.path = folder.write("data", "0 784:1\n1 1:1\n0 2:1\n1 3:1\n");
   job.data.holdout = 0.5;
   EXPECT_NE(error_of(job).find("model.kind = \"cnn\" needs images"), std::string::npos);
   EXPECT_NE(error_of(synthetic_job("resnet20", 100)).find("needs images"), std::string::npos);
   EXPECT_NE(error_of(synthetic_job("perceptron")).find("expected svm, mlp"), std::string::npos);
   job = synthetic_job("cnn");
-  job.data.kind = "idx";
+  job.data.kind = DataKind::kIdx;
   job.data.path = folder.path();
   test::write_idx(folder, 3);
   EXPECT_NE(error_of(job).find("at least 4 x 4"), std::string::npos);
@@ -227,7 +227,7 @@ TEST(Load, SvmLearnsLibsvmData) {
     text += fmt::format("{} 1:{:.4f} 2:{:.4f}\n", x + y > 0 ? "+1" : "-1", x, y);
   }
   Job job = synthetic_job("svm");
-  job.data.kind = "libsvm";
+  job.data.kind = DataKind::kLibsvm;
   job.data.path = folder.write("data", text);
   job.train.lr = 0.5;
   const auto task = load(job);
@@ -241,7 +241,7 @@ TEST(Load, SvmLearnsLibsvmData) {
 
 TEST(Load, MlpLearnsFashionMnistInOneEpoch) {
   Job job;
-  job.data.kind = "idx";
+  job.data.kind = DataKind::kIdx;
   job.data.path = "/usr/share/datasets/fashion-mnist";
   const auto task = load(job);
   EXPECT_EQ(task->training_samples(), 60'000);

@@ -23,7 +23,7 @@ std::int64_t features_of(const Shape& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-// Overwrites its input, which no gradient needs behind a linear layer, convolution or BatchNorm.
+// Overwrites its input, which no gradient needs after a linear layer, convolution or BatchNorm.
 nn::ReLU relu_in_place() { return nn::ReLU(nn::ReLUOptions(true)); }
 
 nn::Conv2d convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
@@ -68,8 +68,8 @@ nn::Sequential make_cnn(const Shape& shape, std::int64_t classes) {
   });
 }
 
-// Two 3x3 convolutions and a shortcut around them. Where the block halves the image and widens the
-// channels, the shortcut takes every second pixel and fills the new channels with zeros.
+// Two 3x3 convolutions and a shortcut around them. If the block halves the image and adds channels,
+// the shortcut takes every second pixel and fills the new channels with zeros.
 struct ResidualBlockImpl : nn::Module {
   ResidualBlockImpl(std::int64_t in, std::int64_t out)
       : stride(in == out ? 1 : 2),
@@ -159,19 +159,19 @@ class BuiltinModel final : public TorchModel {
 
 }  // namespace
 
-std::unique_ptr<TorchModel> make_builtin(const std::string& kind, const Shape& shape,
-                                         std::int64_t classes, std::uint64_t seed) {
+std::unique_ptr<TorchModel> make_builtin(ModelKind kind, const Shape& shape, std::int64_t classes,
+                                         std::uint64_t seed) {
   torch::manual_seed(seed);
-  if (kind == "svm") {
+  if (kind == ModelKind::kSvm) {
     return std::make_unique<BuiltinModel>(make_svm(shape, classes));
   }
-  if (kind == "mlp") {
+  if (kind == ModelKind::kMlp) {
     return std::make_unique<BuiltinModel>(make_mlp(shape, classes));
   }
-  if (kind == "cnn") {
+  if (kind == ModelKind::kCnn) {
     return std::make_unique<BuiltinModel>(make_cnn(shape, classes));
   }
-  if (kind == "resnet20") {
+  if (kind == ModelKind::kResnet20) {
     return std::make_unique<BuiltinModel>(make_resnet20(shape, classes));
   }
   return nullptr;

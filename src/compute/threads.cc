@@ -9,8 +9,8 @@
 namespace motley {
 namespace {
 
-// torch's number of threads does not reach OpenBLAS, which would take every core for each worker.
-// Which BLAS is there is known only when the program runs.
+// torch's number of threads does not affect OpenBLAS, which would use every core in each worker.
+// Which BLAS is in use is known only at run time.
 void set_blas_threads(int threads) {
   using SetThreads = void (*)(int);
   if (auto* set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) {
@@ -28,7 +28,7 @@ void set_threads(int threads) {
     try {
       at::set_num_interop_threads(1);
     } catch (const c10::Error&) {
-      // Somebody else in this process has set it already; it matters little.
+      // Other code in this process has already set it; ignore that.
     }
   });
 }

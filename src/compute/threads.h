@@ -1,9 +1,9 @@
-// How many threads torch computes with, BLAS included.
+// The number of threads that torch computes with, including BLAS.
 #pragma once
 
 namespace motley {
 
-// In this process, from this thread: torch keeps the number per thread.
+// Applies to this process when called from this thread: torch keeps the number per thread.
 void set_threads(int threads);
 
 }  // namespace motley

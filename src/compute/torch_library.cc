@@ -1,4 +1,4 @@
-// What libmotley.so looks up in libmotley_torch.so: make_torch_task(), under a plain name.
+// The symbol that libmotley.so looks up in libmotley_torch.so: make_torch_task(), under a C name.
 #include <utility>
 
 #include "compute/torch_task.h"

@@ -11,13 +11,12 @@ namespace {
 
 using MakeTorchTask = void (*)(const Job&, Dataset&, Result<std::shared_ptr<Task>>&);
 
-// The directory of the file that this very code was loaded from: a build tree's, an installed
-// one's.
+// The directory of the library that contains this code, in a build tree or installed.
 std::filesystem::path own_directory() {
   static const char here = 0;
   Dl_info info;
   if (dladdr(&here, &info) == 0) {
-    throw std::runtime_error("torch cannot be loaded: the place of libmotley.so is not known");
+    throw std::runtime_error("torch cannot be loaded: the directory of libmotley.so is unknown");
   }
   return std::filesystem::path(info.dli_fname).parent_path();
 }

@@ -11,7 +11,7 @@ void copy_numbers(const std::vector<float>& numbers, const NamedTensors& tensors
   for (const auto& [name, tensor] : tensors) {
     MOTLEY_CHECK(end - from >= tensor.numel(), "a snapshot of {} numbers ends in {}",
                  numbers.size(), name);
-    // from_blob wants a pointer to non-const; it is only read.
+    // from_blob needs a non-const pointer, but only reads.
     tensor.copy_(torch::from_blob(const_cast<float*>(from), tensor.sizes()));
     from += tensor.numel();
   }

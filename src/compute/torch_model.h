@@ -1,4 +1,4 @@
-// TorchModel: a model as replica and task see it, built-in or TorchScript. Includes torch.
+// TorchModel: the interface of built-in and TorchScript models. Includes torch.
 #pragma once
 
 #include <torch/types.h>
@@ -18,20 +18,20 @@ class TorchModel {
 
   // Logits [batch, classes] of a batch of samples.
   virtual torch::Tensor forward(const torch::Tensor& batch) = 0;
-  // Training (dropout, batch statistics) or evaluation.
+  // Switches between training (dropout, batch statistics) and evaluation.
   virtual void set_training(bool on) = 0;
 
-  // Handles of what is trained, each once even when shared inside the model, in a fixed order.
+  // Handles of the trained parameters, in a fixed order; shared ones are listed once.
   virtual NamedTensors parameters() = 0;
-  // Handles of the float state that is not trained (BatchNorm statistics), likewise. Counters in
-  // whole numbers are left out: they cannot be averaged and nothing depends on them.
+  // Handles of the float state that is not trained (BatchNorm statistics), in the same way. Integer
+  // counters are left out: they cannot be averaged, and nothing depends on them.
   virtual NamedTensors buffers() = 0;
 
-  // What torch.jit.load reads. The same numbers give the same bytes.
+  // Writes what torch.jit.load reads. The same numbers give the same bytes.
   virtual void save(std::ostream& out) = 0;
 };
 
-// Makes the same network, in its initial state, every time.
+// Makes the same network in its initial state, every time.
 using TorchModelMaker = std::function<std::unique_ptr<TorchModel>()>;
 
 // The loss of every model: cross-entropy, summed over the batch.

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "compute/torch_error.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
@@ -16,11 +17,11 @@ namespace {
 std::unique_ptr<torch::optim::Optimizer> make_optimizer(const TrainSpec& train,
                                                         const torch::Tensor& parameter) {
   const std::vector<torch::Tensor> parameters{parameter};
-  if (train.optimizer == "adam") {
+  if (train.optimizer == OptimizerKind::kAdam) {
     return std::make_unique<torch::optim::Adam>(
         parameters, torch::optim::AdamOptions(train.lr).weight_decay(train.weight_decay));
   }
-  MOTLEY_CHECK(train.optimizer == "sgd", "optimizer {}", train.optimizer);
+  MOTLEY_CHECK(train.optimizer == OptimizerKind::kSgd, "optimizer {}", name_of(train.optimizer));
   return std::make_unique<torch::optim::SGD>(
       parameters,
       torch::optim::SGDOptions(train.lr).momentum(train.momentum).weight_decay(train.weight_decay));
@@ -59,7 +60,7 @@ double TorchReplica::compute(std::span<const SampleIndex> samples) {
   return loss;
 }
 
-// Backward adds to the gradients that are there.
+// backward() adds to the existing gradients.
 double TorchReplica::accumulate(std::span<const SampleIndex> micro_batch) {
   batch_.gather(data_->training, micro_batch);
   return with_short_errors("the model failed in training", [&] {

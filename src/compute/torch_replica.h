@@ -1,7 +1,7 @@
 // TorchReplica: a TorchModel trained through flat blocks (compute/flat_model.h).
 //
-// A sum over shares of a batch equals the sum over the batch, except where the network looks across
-// samples: BatchNorm uses the statistics of each share, and of each micro-batch, on its own.
+// A sum over shares of a batch equals the sum over the batch, unless the network mixes samples:
+// BatchNorm uses the statistics of each share, and of each micro-batch, separately.
 #pragma once
 
 #include <torch/optim/optimizer.h>
@@ -28,9 +28,9 @@ class TorchReplica final : public Replica {
   Block buffers() override;
   std::vector<TensorInfo> tensors() override { return model_.tensors(); }
 
-  // Throws std::runtime_error, one line, when the network fails on this batch.
+  // Throws std::runtime_error with one line if the network fails on this batch.
   double compute(std::span<const SampleIndex> samples) override;
-  // Leaves gradient() multiplied by `scale`; its tail untouched.
+  // Leaves gradient() multiplied by `scale`, and its tail unchanged.
   void apply(double scale) override;
 
  private:

@@ -1,4 +1,4 @@
-// What load_test.cc cannot see: the flat blocks against torch's own tensors and optimizers.
+// Compares the flat blocks with torch's own tensors and optimizers.
 #include "compute/torch_replica.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::vector<SampleIndex> step_samples(std::size_t step) {
   return samples;
 }
 
-// The same training with one tensor per parameter and nothing of ours but the data.
+// The same training with one tensor per parameter, using only the data from motley.
 std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::size_t steps) {
   const auto network = small_mlp();
   std::vector<torch::Tensor> parameters;
@@ -38,7 +38,7 @@ std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::s
     parameters.push_back(tensor);
   }
   std::unique_ptr<torch::optim::Optimizer> optimizer;
-  if (train.optimizer == "adam") {
+  if (train.optimizer == OptimizerKind::kAdam) {
     optimizer = std::make_unique<torch::optim::Adam>(
         parameters, torch::optim::AdamOptions(train.lr).weight_decay(train.weight_decay));
   } else {
@@ -70,7 +70,7 @@ TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
   sgd.momentum = 0.9;
   sgd.weight_decay = 0.01;
   TrainSpec adam = sgd;
-  adam.optimizer = "adam";
+  adam.optimizer = OptimizerKind::kAdam;
   adam.lr = 0.003;
   for (const TrainSpec& train : {sgd, adam}) {
     const auto data = small_data();

@@ -13,6 +13,7 @@
 #include "compute/torch_model.h"
 #include "compute/torch_replica.h"
 #include "compute/torchscript.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
@@ -31,7 +32,7 @@ class TorchTask final : public Task {
 
   std::unique_ptr<Replica> make_replica() override {
     MOTLEY_CHECK(data_->training.size() > 0, "a replica needs the training samples");
-    // Again here: torch keeps the number per thread, and the task may come from another one.
+    // Again here: torch keeps the number per thread, and this may be another one.
     set_threads(threads_);
     return std::make_unique<TorchReplica>(make_network_(), data_, train_);
   }
@@ -39,7 +40,7 @@ class TorchTask final : public Task {
   std::optional<Evaluation> evaluate(const Snapshot& snapshot) override;
 
   std::string model_file(const Snapshot& snapshot) override {
-    // A network of its own: a tensor that is a view would be saved with the whole block behind it.
+    // A separate network: a tensor that is a view would be saved with the whole block behind it.
     const auto network = make_network_();
     network->set_training(false);
     load_snapshot(*network, snapshot);
@@ -53,7 +54,7 @@ class TorchTask final : public Task {
   int threads_;
   std::shared_ptr<const Dataset> data_;
   TorchModelMaker make_network_;
-  std::unique_ptr<TorchModel> evaluator_;  // the network that evaluates, made when first needed
+  std::unique_ptr<TorchModel> evaluator_;  // evaluates; made when first needed
 };
 
 std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
@@ -83,7 +84,7 @@ std::optional<Evaluation> TorchTask::evaluate(const Snapshot& snapshot) {
 }
 
 Result<TorchModelMaker> network_maker(const Job& job, const Dataset& data) {
-  if (job.model.kind == "torchscript") {
+  if (job.model.kind == ModelKind::kTorchscript) {
     return load_torchscript(job.model.path, data.shape, data.classes);
   }
   TorchModelMaker maker = [kind = job.model.kind, shape = data.shape, classes = data.classes,
@@ -91,10 +92,10 @@ Result<TorchModelMaker> network_maker(const Job& job, const Dataset& data) {
   try {
     if (maker() == nullptr) {
       return fail("model.kind = \"{}\": expected svm, mlp, cnn, resnet20, torchscript or phantom",
-                  job.model.kind);
+                  name_of(job.model.kind));
     }
   } catch (const std::exception& error) {
-    return fail("model.kind = \"{}\" cannot be built for this data: {}", job.model.kind,
+    return fail("model.kind = \"{}\" cannot be built for this data: {}", name_of(job.model.kind),
                 short_reason(error));
   }
   return maker;

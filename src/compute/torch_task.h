@@ -1,5 +1,5 @@
-// A Task on torch: data, a network to copy, a way to judge and to save. No torch in here; jobs come
-// through compute/load.h, which has checked that model and data fit.
+// A Task on torch: data, a network to copy, and how to evaluate and save it. This header needs no
+// torch. Jobs come through compute/load.h, which has checked that model and data fit.
 #pragma once
 
 #include <memory>

@@ -70,7 +70,7 @@ Status check_tensors(const std::string& path, ScriptModel& network) {
   return expect_floats(network.module().named_buffers(), "buffer");
 }
 
-// The name of a float buffer that is no longer the tensor it was in `before`; empty when none.
+// The name of a float buffer that is no longer the same tensor as in `before`; empty if none.
 std::string replaced_buffer(ScriptModel& network, const NamedTensors& before) {
   for (const auto& [name, tensor] : network.module().named_buffers()) {
     if (tensor.is_floating_point() && !holds(before, tensor)) {

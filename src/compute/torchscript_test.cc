@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-// linear(x.flatten(1)) of 784 features and 10 classes, with the given forward.
+// linear(x.flatten(1)) with 784 features and 10 classes, and the given forward.
 torch::jit::Module linear_module(const std::string& forward) {
   torch::manual_seed(3);
   torch::jit::Module module("net");
@@ -37,7 +37,7 @@ def forward(self, x):
 
 Job script_job(const std::string& path) {
   Job job;
-  job.model.kind = "torchscript";
+  job.model.kind = ModelKind::kTorchscript;
   job.model.path = path;
   job.data.samples = 512;
   job.data.test_samples = 256;
@@ -73,7 +73,7 @@ TEST(TorchScript, TrainsFromTheSavedValuesAndSavesAWholeModule) {
                                {.name = "seen", .shape = {2}, .in = TensorInfo::In::kBuffers}}));
   const Snapshot fresh = snapshot_of(*replica);
   EXPECT_EQ(fresh.parameters[0], module.attr("weight").toTensor()[0][0].item<float>());
-  EXPECT_EQ(fresh.buffers[0], 0) << "trying the module out leaves no trace";
+  EXPECT_EQ(fresh.buffers[0], 0) << "testing the module does not change it";
 
   for (int step = 0; step < 60; ++step) {
     const auto samples = some_samples();
@@ -123,7 +123,7 @@ TEST(TorchScript, FrozenParametersStay) {
   EXPECT_EQ((*task)->make_replica()->parameters().size, 7840U);
 }
 
-TEST(TorchScript, WhatDoesNotFitIsOneLineWithTheFile) {
+TEST(TorchScript, AMismatchIsOneLineWithTheFile) {
   const auto logits = [](const std::string& expression) {
     return linear_module("def forward(self, x):\n    return " + expression + "\n");
   };
@@ -156,7 +156,7 @@ TEST(TorchScript, WhatDoesNotFitIsOneLineWithTheFile) {
   }
 }
 
-TEST(TorchScript, AFileThatIsNoModuleIsOneLine) {
+TEST(TorchScript, AFileThatIsNotAModuleIsOneLine) {
   ScratchDir folder;
   linear_module(kLinear).save(folder.file("net.pt"));
   std::ifstream in(folder.file("net.pt"), std::ios::binary);
@@ -177,7 +177,7 @@ TEST(TorchScript, AFileThatIsNoModuleIsOneLine) {
 
 TEST(ModelFile, OfABuiltInModelIsReadByTorchJitLoad) {
   Job job;
-  job.model.kind = "resnet20";
+  job.model.kind = ModelKind::kResnet20;
   job.data.samples = 64;
   job.data.test_samples = 1;
   const auto task = load_task(job, Parts::kBoth);

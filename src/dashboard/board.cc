@@ -5,7 +5,7 @@
 namespace motley {
 
 void Board::publish(std::string record, std::string metrics) {
-  // A line break would end an event. In JSON it can only be blank space.
+  // A line break would end an event. In JSON, line breaks are only whitespace.
   for (const char line_break : {'\n', '\r'}) {
     for (auto at = record.find(line_break); at != record.npos; at = record.find(line_break, at)) {
       record[at] = ' ';
@@ -16,7 +16,7 @@ void Board::publish(std::string record, std::string metrics) {
   {
     std::lock_guard lock(mutex_);
     ++sight_.number;
-    // What was there is freed, if by us, without the lock.
+    // The old value is freed, if by this thread, without holding the lock.
     std::swap(sight_.record, new_record);
     std::swap(sight_.metrics, new_metrics);
   }

@@ -1,5 +1,5 @@
-// Board: what there is to see. One side puts up the newest, the other looks or waits for it;
-// neither holds the other up, and what somebody still reads stays as it is.
+// Board: holds the latest state of a run. One side publishes it, the other reads it or waits for
+// news. Neither blocks the other, and what a reader holds does not change.
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,22 @@ class Board {
   using Clock = std::chrono::steady_clock;
 
   struct Sight {
-    std::uint64_t number = 0;  // of the publications; 0: there was none yet
+    std::uint64_t number = 0;  // number of publications; 0: none yet
     std::shared_ptr<const std::string> record = std::make_shared<std::string>();  // in one line
     std::shared_ptr<const std::string> metrics = std::make_shared<std::string>();
   };
   struct News {
     Sight sight;
-    bool closed = false;  // there will be nothing newer
+    bool closed = false;  // nothing newer will follow
   };
 
   void publish(std::string record, std::string metrics);
-  // Nothing more will be published: who waits need not.
+  // Nothing more will be published; ends all waits.
   void close();
 
   Sight now() const;
-  // Waits for something newer than the publication `seen`: from `earliest` on, until `latest`. Does
-  // not wait once closed.
+  // Waits for a publication newer than `seen`, not returning before `earliest` nor after `latest`.
+  // Does not wait once closed.
   News wait(std::uint64_t seen, Clock::time_point earliest, Clock::time_point latest) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 constexpr std::size_t kPiece = 4'096;
-// What a client may still send when it has its answer.
+// The most that is read from a client that keeps sending after it has its answer.
 constexpr std::size_t kMostLeftOver = 8u << 20;
 
 bool is_not_yet(int problem) {
@@ -58,7 +58,7 @@ bool Connection::write(std::string_view bytes) {
     } else if (!is_not_yet(errno) || !wait(POLLOUT, deadline)) {
       return false;
     }
-    // A client that takes a byte now and then has no more time than others.
+    // A client that takes a byte at a time gets no more time than others.
     if (!bytes.empty() && Clock::now() >= deadline) {
       return false;
     }
@@ -82,7 +82,7 @@ void Connection::finish(Clock::time_point until) {
 void Connection::stop_reading() const { ::shutdown(socket_, SHUT_RD); }
 void Connection::cut() const { ::shutdown(socket_, SHUT_RDWR); }
 
-// False when it is too late. What there is to do may turn out to be an error.
+// False if the time is up. True may also mean that an error is pending.
 bool Connection::wait(short events, Clock::time_point until) const {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
   if (left.count() <= 0) {

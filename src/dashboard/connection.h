@@ -1,5 +1,5 @@
-// Connection: one client's socket, where every wait has an end. One thread reads and writes; any
-// other may cut it short.
+// Connection: one client's socket, where every wait has a limit. One thread reads and writes; any
+// other thread may cut it off.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@ class Connection {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `socket` does not block, and is this object's from here on. What is written to it must be taken
-  // within `write_time`, and a second more for every `slowest` bytes of it.
+  // `socket` must be non-blocking; this object owns it. A write must be accepted within
+  // `write_time`, plus a second for every `slowest` bytes.
   Connection(int socket, std::chrono::milliseconds write_time, double slowest)
       : socket_(socket), write_time_(write_time), slowest_(slowest) {}
   ~Connection();
@@ -22,22 +22,22 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   enum class Head { kWhole, kTooLong, kTooLate, kGone };
-  // Reads the head of a request, with the empty line at its end, into `head`; what follows it is
-  // dropped. Of one that is not whole `head` has what came.
+  // Reads the head of a request, including the empty line at its end, into `head`; what follows is
+  // dropped. If the head is incomplete, `head` has the part that came.
   Head read_head(std::string& head, std::size_t most, Clock::time_point until);
-  // More came with the head than the head.
+  // More bytes came than the head.
   bool more_came() const { return more_came_; }
 
-  // False: the client is gone, or did not take it in time.
+  // False if the client is gone or did not accept the bytes in time.
   bool write(std::string_view bytes);
 
-  // Says that no more comes, and takes in for a moment what the client still sends: to close at
-  // once would take the answer back from one who has not read it.
+  // Ends the sending direction and briefly reads what the client still sends: closing at once could
+  // discard an answer that the client has not read yet.
   void finish(Clock::time_point until);
 
-  // For other threads. No more is read: who waits to read sees the end.
+  // For other threads: ends reading; a blocked read returns.
   void stop_reading() const;
-  // Neither read nor written.
+  // For other threads: ends reading and writing.
   void cut() const;
 
  private:

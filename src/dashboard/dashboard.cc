@@ -22,10 +22,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kNice = 10;                    // training goes first
-constexpr auto kWithoutDescriptors = 100ms;  // until it may be tried again
+constexpr int kNice = 10;                    // training has priority
+constexpr auto kWithoutDescriptors = 100ms;  // pause before accepting again
 
-// Threads that are made while this lives take no signals: those are for who waits for them.
+// While this lives, new threads block all signals: those belong to the thread that waits for them.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -41,8 +41,8 @@ class SignalsBlocked {
 
 }  // namespace
 
-// Every thread takes a connection from the listener, serves it, and takes the next. What finds no
-// thread waits in the kernel.
+// Each thread accepts a connection, serves it, and accepts the next. Connections without a thread
+// wait in the kernel.
 class Dashboard::Impl {
  public:
   Impl(Listener listener, std::string page, const DashboardLimits& limits)
@@ -50,7 +50,7 @@ class Dashboard::Impl {
         http_(std::move(page), board_, limits, listener_.is_loopback()),
         limits_(limits) {}
 
-  // Throws std::system_error when there can be no more threads.
+  // Throws std::system_error if no more threads can be created.
   void start() {
     const SignalsBlocked blocked;
     for (int i = 0; i < limits_.streams + limits_.others; ++i) {
@@ -86,7 +86,7 @@ class Dashboard::Impl {
 
  private:
   void work() {
-    setpriority(PRIO_PROCESS, 0, kNice);  // of this thread alone, on Linux
+    setpriority(PRIO_PROCESS, 0, kNice);  // on Linux this applies to this thread only
     for (;;) {
       if (const int socket = listener_.accept(); socket >= 0) {
         Connection connection(socket, limits_.write_time, limits_.slowest);
@@ -101,7 +101,7 @@ class Dashboard::Impl {
     }
   }
 
-  // False: too late.
+  // False if the dashboard is closing.
   bool enter(const Connection& connection) {
     std::lock_guard lock(mutex_);
     if (!closing_) {
@@ -141,7 +141,7 @@ Result<std::unique_ptr<Dashboard>> Dashboard::start(const Address& address, std:
   try {
     impl->start();
   } catch (const std::system_error& problem) {
-    return fail("there can be no live page: {}", problem.code().message());
+    return fail("cannot start the live page: {}", problem.code().message());
   }
   return std::unique_ptr<Dashboard>(new Dashboard(std::move(impl)));
 }

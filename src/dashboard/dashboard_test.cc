@@ -23,11 +23,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kNever = 1h;                // longer than any test may take
-const std::string kLarge(16u << 20, ' ');  // more than the kernel keeps for anybody
+const std::string kLarge(16u << 20, ' ');  // more than the kernel buffers
 const std::string kPage = "<!doctype html><title>motley</title>";
 
 std::unique_ptr<Dashboard> start(DashboardLimits limits = {}) {
-  // What is not under test may take as long as a busy machine likes.
+  // Whatever is not being tested may take as long as a busy machine needs.
   const DashboardLimits usual;
   limits.request_time = limits.request_time == usual.request_time ? kNever : limits.request_time;
   limits.write_time = limits.write_time == usual.write_time ? kNever : limits.write_time;
@@ -80,7 +80,7 @@ Answer get(const Dashboard& dashboard, const std::string& path,
   return parsed(RawClient(dashboard.url()).get(path, host).rest());
 }
 
-// A client of /events, which has its first event yet to read; nothing if there is no room for it.
+// A client of /events that has not read its first event yet; nullopt if there is no room for it.
 std::optional<RawClient> watch(const Dashboard& dashboard, int receive_buffer = 0) {
   RawClient client(dashboard.url(), receive_buffer);
   const Answer answer = parsed(client.get("/events").until("\r\n\r\n"));
@@ -93,7 +93,7 @@ std::optional<RawClient> watch(const Dashboard& dashboard, int receive_buffer = 
   return client;
 }
 
-// As watch(), when there is room.
+// Like watch(), but retries until there is room.
 RawClient watch_in_the_end(const Dashboard& dashboard) {
   const auto deadline = std::chrono::steady_clock::now() + RawClient::kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -104,7 +104,7 @@ RawClient watch_in_the_end(const Dashboard& dashboard) {
   throw std::runtime_error("no stream became free");
 }
 
-// The next document; signs of life do not count.
+// The next document; signs of life are skipped.
 std::string next_event(RawClient& client) {
   std::string event;
   do {
@@ -134,7 +134,7 @@ TEST(Dashboard, ServesThePageTheDocumentAndTheMetrics) {
   }
 }
 
-TEST(Dashboard, EveryAnswerSaysThatItIsForNobodyElse) {
+TEST(Dashboard, EveryAnswerHasTheSecurityHeaders) {
   const auto dashboard = start();
   dashboard->publish("{}", "");
   for (const std::string request :
@@ -180,10 +180,10 @@ TEST(Dashboard, AcceptsNothingButGet) {
   }
 }
 
-// To close while somebody still sends resets the connection, and may take the answer with it.
+// Closing while the client still sends resets the connection and may discard the answer.
 TEST(Dashboard, LetsOthersFinish) {
   const auto dashboard = start();
-  const std::string body(6u << 20, 'x');  // more than is under way at once
+  const std::string body(6u << 20, 'x');  // more than the kernel buffers
   for (const std::string method : {"GET", "POST"}) {
     RawClient client(dashboard->url());
     EXPECT_TRUE(client.send(method + " / HTTP/1.1\r\nHost: localhost\r\n\r\n" + body)) << method;
@@ -224,7 +224,7 @@ TEST(Dashboard, OnLoopbackAnswersOnlyToNamesOfLoopback) {
       "400 Bad Request");
 }
 
-TEST(Dashboard, ElsewhereAnswersToAnyName) {
+TEST(Dashboard, OnOtherAddressesAnswersToAnyName) {
   auto dashboard = Dashboard::start({.host = "0.0.0.0"}, kPage);
   ASSERT_TRUE(dashboard) << dashboard.error().message;
   EXPECT_EQ(get(**dashboard, "/", "cluster.example").status, "200 OK");
@@ -233,14 +233,14 @@ TEST(Dashboard, ElsewhereAnswersToAnyName) {
 TEST(Dashboard, SpeaksIPv6) {
   auto dashboard = Dashboard::start({.host = "::1"}, kPage);
   if (!dashboard) {
-    GTEST_SKIP() << dashboard.error().message;  // a machine without
+    GTEST_SKIP() << dashboard.error().message;  // the machine has no IPv6
   }
   EXPECT_TRUE((*dashboard)->url().starts_with("http://[::1]:")) << (*dashboard)->url();
   EXPECT_EQ(get(**dashboard, "/", "[::1]").body, kPage);
   EXPECT_EQ(get(**dashboard, "/", "evil.example").status, "421 Misdirected Request");
 }
 
-TEST(Dashboard, RequestsAreSmall) {
+TEST(Dashboard, LongRequestsAreRefused) {
   const auto dashboard = start({.head = 1'000});
   const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   const std::string more(2'000, 'x');
@@ -252,7 +252,7 @@ TEST(Dashboard, RequestsAreSmall) {
   EXPECT_EQ(ask(*dashboard, whole).status, "200 OK");
 }
 
-// Its end, too, may be in two of them; they are of 4,096 bytes.
+// The end of the head may be split too; pieces have 4,096 bytes.
 TEST(Dashboard, AHeadMayComeInPieces) {
   const auto dashboard = start();
   const std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\nX: ";
@@ -262,12 +262,13 @@ TEST(Dashboard, AHeadMayComeInPieces) {
   }
 }
 
-TEST(Dashboard, RequestsAreSoon) {
+TEST(Dashboard, SlowRequestsAreRefused) {
   const auto dashboard = start({.request_time = 10ms});
-  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // who says nothing is told nothing
+  EXPECT_EQ(RawClient(dashboard->url()).rest(), "");  // a silent client gets no answer
   std::string told;
   const auto deadline = std::chrono::steady_clock::now() + RawClient::kPatience;
-  while (told.empty() && std::chrono::steady_clock::now() < deadline) {  // we may be too late
+  while (told.empty() &&
+         std::chrono::steady_clock::now() < deadline) {  // this test may be too late
     RawClient client(dashboard->url());
     client.send("GET / HT");
     told = client.rest();
@@ -275,7 +276,7 @@ TEST(Dashboard, RequestsAreSoon) {
   EXPECT_EQ(parsed(told).status, "408 Request Timeout");
 }
 
-TEST(Dashboard, WhoComesLateSeesTheWholeRun) {
+TEST(Dashboard, ALateClientSeesTheWholeRun) {
   const auto dashboard = start({.pace = 0ms});
   auto early = watch(*dashboard);
   ASSERT_TRUE(early);
@@ -336,8 +337,8 @@ TEST(Dashboard, ManyAtOnceAreAllServed) {
   for (int i = 0; i < 60; ++i) {
     clients.emplace_back(dashboard->url());
   }
-  // Those who came first and say nothing hold a thread for as long as a request may take, no
-  // longer.
+  // Clients that came first and send nothing occupy a thread only for as long as a request may
+  // take.
   for (auto client = clients.rbegin(); client != clients.rend(); ++client) {
     client->get("/record.json");
   }
@@ -346,7 +347,7 @@ TEST(Dashboard, ManyAtOnceAreAllServed) {
   }
 }
 
-TEST(Dashboard, WhoStallsHoldsNobodyUp) {
+TEST(Dashboard, AStalledClientDoesNotBlockOthers) {
   const auto dashboard = start({.streams = 2, .pace = 0ms, .farewell = 1ms});
   auto stalled = watch(*dashboard, 4'096);
   auto lively = watch(*dashboard);
@@ -359,7 +360,7 @@ TEST(Dashboard, WhoStallsHoldsNobodyUp) {
   EXPECT_EQ(get(*dashboard, "/").status, "200 OK");
 }
 
-TEST(Dashboard, WhoStallsLosesHisPlace) {
+TEST(Dashboard, AStalledClientIsDisconnected) {
   const auto dashboard =
       start({.streams = 1, .write_time = 20ms, .slowest = 1e9, .keep_alive = 1ms});
   auto stalled = watch(*dashboard, 4'096);
@@ -369,7 +370,7 @@ TEST(Dashboard, WhoStallsLosesHisPlace) {
   watch_in_the_end(*dashboard);
 }
 
-TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
+TEST(Dashboard, EndsAtOnceWhenAllHaveTheLastDocument) {
   auto dashboard = start({.farewell = kNever});
   RawClient silent(dashboard->url());
   RawClient slow(dashboard->url());
@@ -378,7 +379,7 @@ TEST(Dashboard, EndsAtOnceIfAllTakeTheLast) {
   auto second = watch(*dashboard);
   ASSERT_TRUE(first && second);
   dashboard->publish("[\"last\"]", "");
-  dashboard.reset();  // would wait for ever
+  dashboard.reset();  // would otherwise wait forever
   EXPECT_EQ(next_event(*first), "[\"last\"]");
   EXPECT_EQ(first->rest(), "");
   EXPECT_EQ(next_event(*second), "[\"last\"]");
@@ -393,7 +394,7 @@ TEST(Dashboard, EndsWhateverClientsDo) {
   dashboard->publish(kLarge, "");
   RawClient other(dashboard->url(), 4'096);
   other.get("/record.json");
-  other.until("\r\n\r\n");  // it is under way
+  other.until("\r\n\r\n");  // the answer has begun
   dashboard.reset();
   EXPECT_LT(stalled->rest().size(), kLarge.size());
 }
@@ -443,7 +444,7 @@ TEST(Dashboard, APortIsNotSharedAndFreeAtOnce) {
   const int port = std::atoi(url.c_str() + url.rfind(':') + 1);
   const auto another = Dashboard::start({.port = port}, kPage);
   ASSERT_FALSE(another);
-  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + " is taken");
+  EXPECT_EQ(another.error().message, "port " + std::to_string(port) + " is already in use");
   auto client = watch(*dashboard);  // its connection lingers
   dashboard.reset();
   const auto next = Dashboard::start({.port = port}, kPage);
@@ -456,18 +457,18 @@ TEST(Dashboard, LeavesSIGPIPEAsItWas) {
   {
     const auto dashboard = start({.streams = 1, .pace = 0ms, .keep_alive = 1ms});
     watch(*dashboard)->close();
-    watch_in_the_end(*dashboard);  // the first was written to, and found gone
+    watch_in_the_end(*dashboard);  // the first was written to and found gone
   }
   EXPECT_EQ(std::signal(SIGPIPE, before), SIG_DFL);
 }
 
-// A coordinator of many workers has more descriptors than select() can name.
+// With many workers the coordinator has more descriptors than select() can handle.
 TEST(Dashboard, DescriptorsMayBeMany) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   const rlimit wanted{std::max<rlim_t>(limit.rlim_cur, FD_SETSIZE + 100), limit.rlim_max};
   if (setrlimit(RLIMIT_NOFILE, &wanted) != 0) {
-    GTEST_SKIP() << "so many are not to be had";
+    GTEST_SKIP() << "the limit on descriptors is too low";
   }
   std::vector<int> taken;
   do {
@@ -500,7 +501,7 @@ TEST(Dashboard, ChildrenGetNoneOfItsSockets) {
       EXPECT_NE(fcntl(descriptor, F_GETFD) & FD_CLOEXEC, 0) << descriptor;
     }
   }
-  EXPECT_GE(sockets, 3);  // the listener, both ends of the stream
+  EXPECT_GE(sockets, 3);  // the listener and both ends of the stream
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The only file that includes cpp-httplib. It is given heads that are whole and of bounded size,
-// and writes to a Connection; its sockets, threads and patterns are not used.
+// The only file that includes cpp-httplib. It gets complete heads of bounded size and writes to a
+// Connection; its sockets, threads and routing patterns are not used.
 #include "dashboard/http.h"
 
 #include <httplib.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Clock = Connection::Clock;
 
-// After which a page that lost its stream tries again.
+// A page that lost its stream retries after this many milliseconds.
 constexpr std::string_view kRetry = "retry: 1000\n\n";
 constexpr std::string_view kSignOfLife = ":\n\n";
 
@@ -43,7 +43,7 @@ constexpr Refusal kMisdirected{421, "Misdirected Request"};
 constexpr Refusal kHeadTooLong{431, "Request Header Fields Too Large"};
 constexpr Refusal kBusy{503, "Service Unavailable"};
 
-// The answer to what cpp-httplib is not asked.
+// Answers that do not go through cpp-httplib.
 std::string text_of(const Refusal& refusal) {
   std::string text =
       fmt::format("HTTP/1.1 {} {}\r\n{}", refusal.status, refusal.reason, refusal.more);
@@ -62,7 +62,7 @@ void refuse(httplib::Response& response, const Refusal& refusal) {
   response.set_content(fmt::format("{} {}\n", refusal.status, refusal.reason), "text/plain");
 }
 
-// To cpp-httplib a connection from which one head comes and nothing more.
+// Presents a head to cpp-httplib as a connection that delivers nothing else.
 class HeadOnly final : public httplib::Stream {
  public:
   HeadOnly(std::string_view head, Connection& connection) : rest_(head), connection_(connection) {}
@@ -91,7 +91,7 @@ class EventStream {
  public:
   EventStream(const Board& board, const DashboardLimits& limits) : board_(board), limits_(limits) {}
 
-  // Waits for something to say and says it. False: the client is gone.
+  // Waits for news and sends it. False if the client is gone.
   bool go_on(httplib::DataSink& sink) {
     const auto latest = std::max(earliest_, Clock::now() + limits_.keep_alive);
     const Board::News news =
@@ -108,7 +108,7 @@ class EventStream {
     begun_ = true;
     if (is_new) {
       seen_ = news.sight.number;
-      // Who takes long gets fewer: half of his time at least is without.
+      // A slow client gets fewer events: at least half of its time is a pause.
       const auto now = Clock::now();
       earliest_ = now + std::max<Clock::duration>(limits_.pace, now - from);
     }
@@ -133,12 +133,12 @@ class Http::Server final : public httplib::Server {
   Server(std::string page, const Board& board, const DashboardLimits& limits, bool loopback_only)
       : page_(std::move(page)), board_(board), limits_(limits), loopback_only_(loopback_only) {
     set_default_headers(httplib::Headers(std::begin(kHeaders), std::end(kHeaders)));
-    // All is decided here: it would match patterns, and let HEAD pass for GET.
+    // All routing happens here: cpp-httplib would match patterns and accept HEAD for GET.
     set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       answer(request, response);
       return HandlerResponse::Handled;
     });
-    // It takes a server without a socket for one that ends, and cuts streams off.
+    // cpp-httplib treats a server without a socket as shutting down and cuts streams off.
     svr_sock_ = 0;
     rehearse();
   }
@@ -163,8 +163,8 @@ class Http::Server final : public httplib::Server {
   }
 
  private:
-  // What cpp-httplib makes when it is first needed, it makes here, before there are threads. Its
-  // own guards would do, but ThreadSanitizer does not see into the library.
+  // Triggers cpp-httplib's lazy initialisation before there are threads. Its own guards are
+  // sufficient, but ThreadSanitizer does not see into the library.
   void rehearse() {
     constexpr std::string_view kRequest =
         "GET / HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-1\r\nAccept: */*\r\n\r\n";
@@ -181,7 +181,7 @@ class Http::Server final : public httplib::Server {
   void process(httplib::Stream& stream) {
     bool closed = false;
     process_request(stream, /*close_connection=*/true, closed, [](httplib::Request& request) {
-      // To compress takes more from the run than to send. Nothing is sent in parts.
+      // Compressing costs the run more than sending. Ranges are not supported.
       request.headers.erase("Accept-Encoding");
       request.headers.erase("Expect");
       request.ranges.clear();
@@ -230,8 +230,8 @@ class Http::Server final : public httplib::Server {
 
 Http::Http(std::string page, const Board& board, const DashboardLimits& limits,
            bool loopback_only) {
-  // cpp-httplib turns SIGPIPE off for the whole process and its children, but writes to no socket
-  // here: what `motley ... | head` comes to is not its business.
+  // cpp-httplib disables SIGPIPE for the whole process and its children. It does not write to
+  // sockets here, so restore it; `motley ... | head` depends on it.
   struct sigaction before {};
   sigaction(SIGPIPE, nullptr, &before);
   server_ = std::make_unique<Server>(std::move(page), board, limits, loopback_only);

@@ -1,5 +1,5 @@
-// Http: what is answered to whom. One object for all connections; serve() is called from any number
-// of threads.
+// Http: answers requests. One object serves all connections. Thread rule: serve() may be called
+// from any number of threads.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace motley {
 
 class Http {
  public:
-  // `loopback_only`: whoever calls this machine by a name of his own is refused.
+  // `loopback_only`: refuse requests whose Host header is not a loopback name.
   Http(std::string page, const Board& board, const DashboardLimits& limits, bool loopback_only);
   ~Http();
 
-  // Reads one request and answers it. Returns when the answer is given; of a stream, when it ends.
+  // Reads one request and answers it. Returns when the answer is sent; for a stream, when it ends.
   void serve(Connection& connection);
 
  private:

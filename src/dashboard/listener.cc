@@ -17,7 +17,7 @@ namespace motley {
 namespace {
 
 constexpr int kBacklog = 64;
-// Until a peer that is gone without a word (a machine asleep) is given up.
+// How long a silent peer (a sleeping machine) is kept.
 constexpr unsigned kSilenceMilliseconds = 10'000;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
@@ -34,13 +34,13 @@ Result<Addresses> look_up(const std::string& host, int port) {
   return Addresses(found, &freeaddrinfo);
 }
 
-// A socket that listens there, or -1 (errno).
+// A listening socket, or -1 (errno).
 int listen_at(const addrinfo& address) {
   const int socket = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0) {
     return -1;
   }
-  // A port is free again as soon as its owner is gone, though connections of his linger.
+  // The port is free as soon as its owner is gone, although old connections linger.
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(socket, address.ai_addr, address.ai_addrlen) == 0 && ::listen(socket, kBacklog) == 0) {
@@ -84,7 +84,7 @@ std::string url_of(const std::string& host, const Bound& bound) {
 
 Result<Listener> Listener::open(const std::string& host, int port) {
   if (port < 0 || port > 65'535) {
-    return fail("there is no port {}", port);
+    return fail("invalid port {} (1 to 65535, or 0 for any free port)", port);
   }
   const auto addresses = look_up(host, port);
   if (!addresses) {
@@ -98,7 +98,7 @@ Result<Listener> Listener::open(const std::string& host, int port) {
     }
     problem = errno;
     if (problem == EADDRINUSE) {
-      return fail("port {} is taken", port);
+      return fail("port {} is already in use", port);
     }
   }
   return fail("cannot listen on {}: {}", host, std::generic_category().message(problem));

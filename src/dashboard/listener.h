@@ -1,4 +1,4 @@
-// Listener: a socket that takes connections, and which names lead to it.
+// Listener: a listening socket, and which host names lead to it.
 #pragma once
 
 #include <string>
@@ -10,34 +10,34 @@ namespace motley {
 
 class Listener {
  public:
-  // `host` is a name or an address; port 0 is any that is free. Not shared with others, not
-  // inherited by children. Fails with one line.
+  // `host` is a name or an address; port 0 means any free port. The socket is neither shared with
+  // other processes nor inherited by children. Fails with a one-line message.
   static Result<Listener> open(const std::string& host, int port);
   Listener(Listener&& other) noexcept;
   Listener& operator=(Listener&&) = delete;
   ~Listener();
 
-  // Waits for a connection: a socket that does not block, the caller's. -1 when there is none to be
-  // had (errno), as after close().
+  // Waits for a connection and returns a non-blocking socket, which the caller owns. -1 if there is
+  // none (errno), for example after close().
   int accept() const;
-  // Ends every accept(), now and later. From any thread.
+  // Ends every current and later accept(). Thread-safe.
   void close() const;
 
   // "http://127.0.0.1:8420/"
   const std::string& url() const { return url_; }
-  // Only this machine can reach it.
+  // True if only this machine can reach it.
   bool is_loopback() const { return is_loopback_; }
 
  private:
   Listener(int socket, std::string url, bool is_loopback);
 
-  int socket_;  // -1: moved from
+  int socket_;  // -1 after a move
   std::string url_;
   bool is_loopback_;
 };
 
-// Whether a Host header names this machine by a name that nobody else can give out: localhost,
-// 127.0.0.0/8, [::1]; with or without a port.
+// True if a Host header names this machine in a way that no DNS server can redirect: localhost,
+// 127.0.0.0/8 or [::1], with or without a port.
 bool names_loopback(std::string_view host);
 
 }  // namespace motley

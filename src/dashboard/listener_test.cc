@@ -50,8 +50,8 @@ TEST(Listener, NamesThatOthersCanGiveOut) {
   }
 }
 
-// What stands around a good name makes another one of it, unless it is a port.
-TEST(Listener, AnythingElseAroundANameIsNoName) {
+// Anything but a port next to a valid name makes it invalid.
+TEST(Listener, ANameWithAnythingElseAroundItIsInvalid) {
   constexpr std::string_view kParts[] = {"localhost", "127.0.0.1", "[::1]", ".",     ":",
                                          "80",        "evil",      "@",     "x.com", " "};
   const std::regex good("(localhost\\.?|127\\.0\\.0\\.1(80)?|\\[::1\\])(:[0-9]*)?");
@@ -68,12 +68,14 @@ TEST(Listener, AnythingElseAroundANameIsNoName) {
   EXPECT_GT(names, 100);
 }
 
-TEST(Listener, ThereAreNoSuchPorts) {
-  EXPECT_EQ(Listener::open("127.0.0.1", 65'536).error().message, "there is no port 65536");
-  EXPECT_EQ(Listener::open("127.0.0.1", -1).error().message, "there is no port -1");
+TEST(Listener, InvalidPortsAreRefused) {
+  EXPECT_EQ(Listener::open("127.0.0.1", 65'536).error().message,
+            "invalid port 65536 (1 to 65535, or 0 for any free port)");
+  EXPECT_EQ(Listener::open("127.0.0.1", -1).error().message,
+            "invalid port -1 (1 to 65535, or 0 for any free port)");
 }
 
-// 192.0.2.0/24 is for documents: no machine has it.
+// 192.0.2.0/24 is reserved for documentation: no machine has it.
 TEST(Listener, AnAddressOfAnotherMachine) {
   EXPECT_EQ(Listener::open("192.0.2.1", 0).error().message,
             "cannot listen on 192.0.2.1: Cannot assign requested address");

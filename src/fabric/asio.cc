@@ -1,2 +1,2 @@
-// The body of asio, compiled here once instead of in every file that uses it.
+// Compiles asio once here instead of in every file that uses it.
 #include <asio/impl/src.hpp>

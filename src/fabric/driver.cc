@@ -10,16 +10,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// So long after the last thread stopped waiting the background thread takes over. Shorter would
-// take the sockets away between two rounds of one exchange.
+// The background thread takes over this long after the last thread stopped waiting. A shorter time
+// would take the sockets away between two rounds of one exchange.
 constexpr auto kGrace = 1ms;
-// A thread whose last wait was shorter than this stays awake for so long in its next.
+// A thread whose last wait was shorter than this spins for this long in its next wait.
 constexpr auto kShortWait = 500us;
 constexpr auto kAwake = 100us;
-// One turn in the kernel; nothing depends on its length.
+// Maximum time of one call into the kernel; nothing depends on its length.
 constexpr auto kPatience = 1s;
 
-// Counts a thread in for the time of a wait, also when ready() throws.
+// Counts a thread as waiting, also if ready() throws.
 class Counted {
  public:
   explicit Counted(int& count) : count_(count) { ++count_; }
@@ -47,7 +47,7 @@ Driver::~Driver() {
   thread_.join();
 }
 
-// A thread that has what it waited for lets the next one drive.
+// When a thread has what it waited for, it lets the next one drive.
 class Driver::HandOver {
  public:
   explicit HandOver(Driver& driver) : driver_(driver), began_(Clock::now()) {}
@@ -80,7 +80,7 @@ bool Driver::wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline
     } else {
       Counted counted(waiting_);
       if (driving_ == Who::kBackground) {
-        asio::post(io_, [] {});  // it sits in the kernel: ask it to hand over
+        asio::post(io_, [] {});  // it blocks in the kernel: wake it so that it hands over
       }
       changed_.wait_for(lock, patience);
     }
@@ -103,8 +103,8 @@ void Driver::wake() {
   if (waiting_ + sleeping_ > 0) {
     changed_.notify_all();
   }
-  // A handler returns to the thread that drives, which looks again by itself; anybody else has to
-  // call that thread back from the kernel.
+  // If this thread drives, it rechecks after the handler returns. Another driving thread has to be
+  // woken from the kernel.
   if (driving_ == Who::kWaiter && driving_thread_ != std::this_thread::get_id()) {
     asio::post(io_, [] {});
   }
@@ -122,8 +122,8 @@ void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration 
   driving_ = Who::kNobody;
 }
 
-// Looks for work without going to sleep: a core that sleeps takes longer to wake than most messages
-// are under way. Yields, so that with more threads than cores the one that is waited for runs.
+// Polls without sleeping: waking a sleeping core takes longer than most messages travel. Yields, so
+// that the sender can run if there are more threads than cores.
 bool Driver::drive_awake() {
   const auto end = Clock::now() + kAwake;
   do {

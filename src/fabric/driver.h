@@ -1,11 +1,11 @@
-// Driver: who turns the crank of the sockets.
+// Driver: decides which thread runs the socket I/O.
 //
-// A thread that waits for a message drives the sockets itself, so that the message wakes the very
-// thread that wants it: waking a second thread costs more than moving 100 KB. Only when nobody
-// waits (all are computing) a background thread takes over, after a short grace. At any moment one
-// thread at most drives, so handlers never run at the same time and need no locks among themselves.
+// A thread that waits for a message runs the I/O itself, so the message wakes the thread that wants
+// it: waking a second thread costs more than moving 100 KB. If no thread waits (all are computing),
+// a background thread takes over after a short delay. At most one thread drives at any time, so
+// handlers never run concurrently and need no locks among themselves.
 //
-// mutex() guards whatever ready() looks at: the mailbox of a node.
+// mutex() guards the state that ready() reads: the mailbox of a node.
 #pragma once
 
 #include <asio/executor_work_guard.hpp>
@@ -30,21 +30,21 @@ class Driver {
   asio::io_context& io() { return io_; }
   std::mutex& mutex() { return mutex_; }
 
-  // Waits until ready() or the deadline, driving the sockets meanwhile; returns the last ready().
-  // `lock` holds mutex(), here and whenever ready() is called. ready() may throw.
+  // Waits until ready() or the deadline, running I/O meanwhile; returns the last ready(). `lock`
+  // must hold mutex(), which is also held when ready() is called. ready() may throw.
   bool wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
             const std::function<bool()>& ready);
-  // The same without driving, to the microsecond: for sleeping out a pace.
+  // The same without running I/O, accurate to a microsecond: for pacing.
   bool sleep(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
              const std::function<bool()>& ready);
-  // Something that a ready() looks at has changed. Call with mutex() held.
+  // Call with mutex() held when something that a ready() reads has changed.
   void wake();
 
  private:
   void drive_in_background();
   enum class Who { kNobody, kWaiter, kBackground };
   class HandOver;
-  // Runs one handler, if one comes within `patience`. The lock is released meanwhile.
+  // Runs one handler if one is due within `patience`. Releases the lock meanwhile.
   void drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience);
   bool drive_awake();
 
@@ -54,10 +54,10 @@ class Driver {
   std::condition_variable changed_;
   Who driving_ = Who::kNobody;
   std::thread::id driving_thread_;
-  int waiting_ = 0;   // threads in changed_ that would like to drive or to see their ready()
-  int sleeping_ = 0;  // threads in changed_ that only want to see their ready()
+  int waiting_ = 0;   // threads in changed_ that can drive or that wait for their ready()
+  int sleeping_ = 0;  // threads in changed_ that only wait for their ready()
   bool waits_are_short_ = false;
-  Clock::time_point left_;  // when a thread last ended its wait()
+  Clock::time_point left_;  // when a thread last returned from wait()
   bool stopping_ = false;
   std::condition_variable background_;
   std::thread thread_;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A handler that runs on the driving thread and changes what a ready() looks at.
+// Posts a handler that changes the value that ready() reads; it runs on the driving thread.
 void set_by_handler(Driver& driver, int& value, int to) {
   asio::post(driver.io(), [&driver, &value, to] {
     std::lock_guard lock(driver.mutex());
@@ -26,7 +26,7 @@ TEST(Driver, AWaitingThreadDrivesByItself) {
   int value = 0;
   std::thread::id handler_thread;
   std::unique_lock lock(driver.mutex());
-  // Once a first wait made this thread the driver, the next handler runs here.
+  // The first wait made this thread the driver, so the next handler runs here.
   set_by_handler(driver, value, 1);
   ASSERT_TRUE(driver.wait(lock, Driver::Clock::now() + 10s, [&] { return value == 1; }));
   asio::post(driver.io(), [&] {
@@ -70,7 +70,7 @@ TEST(Driver, AReadyThatThrowsLeavesTheDriverUsable) {
   EXPECT_TRUE(driver.wait(lock, Driver::Clock::now() + 10s, [&] { return value == 1; }));
 }
 
-// Every thread gets its turn, whoever happens to drive when its handler comes.
+// Every thread gets its value, whichever thread drives when its handler is due.
 TEST(Driver, ManyThreadsEachSeeTheirOwn) {
   Driver driver;
   constexpr int kThreads = 8;

@@ -28,7 +28,8 @@ T get(std::span<const std::byte> head, std::size_t offset) {
   return value;
 }
 
-// FNV-1a over words of eight bytes: it need not resist an attacker, only tell a frame from noise.
+// FNV-1a over words of eight bytes. It distinguishes a frame from noise; it does not resist
+// attacks.
 std::uint32_t checksum(std::span<const std::byte> head) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   const auto add = [&](std::uint64_t word) {
@@ -45,7 +46,7 @@ std::uint32_t checksum(std::span<const std::byte> head) {
 }  // namespace
 
 Seconds whole_moment(Seconds part, Seconds now) {
-  constexpr Seconds kTolerance = 1;  // clocks are a little apart
+  constexpr Seconds kTolerance = 1;  // clocks differ a little
   const double rounds = std::floor((now + kTolerance - part) / kRound);
   return rounds < 0 ? now : part + kRound * rounds;
 }
@@ -90,7 +91,7 @@ Status FrameReader::filled(std::size_t count, const Sink& sink) {
     }
   }
   staged_ += count;
-  MOTLEY_CHECK(staged_ <= staging_.size(), "more bytes than there was space for");
+  MOTLEY_CHECK(staged_ <= staging_.size(), "more bytes than space() offered");
   return parse_staged(sink);
 }
 
@@ -138,7 +139,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   }
   const auto size = get<std::uint64_t>(head, 40);
   if (size > payload_limit_) {
-    return fail("frame of {} bytes, the limit is {}", size, payload_limit_);
+    return fail("frame of {} bytes exceeds the limit of {}", size, payload_limit_);
   }
   *payload_size = static_cast<std::size_t>(size);
   Frame frame;

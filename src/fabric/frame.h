@@ -8,12 +8,12 @@
 //       12     4  channel
 //       16    24  header: tag, a, b
 //       40     8  payload size in bytes
-//       48     4  checksum of all the others
-//       52     4  when it was sent: microseconds of the run, modulo 2^32
+//       48     4  checksum of all other bytes of the head
+//       52     4  time of sending: microseconds of the run, modulo 2^32
 //
-// All numbers little-endian. A connection begins with a hello (tag: the rank it is meant for,
-// payload: the run's token) and ends with a bye; in between come messages. Whatever else arrives is
-// an Error for that connection; nothing is allocated before the head has been checked.
+// All numbers are little-endian. A connection begins with a hello (tag: the rank it is meant for,
+// payload: the run's token) and ends with a bye; messages come in between. Anything else is an
+// Error for that connection. Nothing is allocated before the head has been checked.
 #pragma once
 
 #include <array>
@@ -40,32 +40,32 @@ inline constexpr std::size_t kDefaultPayloadLimit = std::size_t{1} << 30;
 // A hello carries a token and nothing else.
 inline constexpr std::size_t kHelloPayloadLimit = 256;
 
-// A head has room for the lower part of the moment of sending: after it was decoded, the rest is
-// what makes it the last such moment up to `now`, or a little later.
+// A head holds only the low bits of the time of sending. This restores the whole: the latest time
+// with these bits that is not after `now`, apart from a small tolerance.
 Seconds whole_moment(Seconds part, Seconds now);
 
 FrameHead encode_head(FrameKind kind, const Message& message);
 
-// Turns the bytes of one connection back into frames, however they were cut up on the way.
+// Turns the bytes of one connection back into frames, however the stream was split.
 //
 //   read into reader.space() -> reader.filled(count, sink) -> and again
 //
-// Large payloads are read straight into their own block; what is small is read many frames at a
-// time and copied once.
+// Large payloads are read directly into their own block; small frames are read many at a time and
+// copied once.
 class FrameReader {
  public:
   explicit FrameReader(std::size_t payload_limit);
 
-  // Where the next bytes belong, in this order: the rest of a payload, then the staging area.
+  // Where to put the next bytes, in this order: the rest of a payload, then the staging area.
   std::array<std::span<std::byte>, 2> space();
 
-  // `count` more bytes are there. Hands every frame that is now complete to the sink. After an
-  // Error, the sink's or its own, the reader must not be used again.
+  // Call when `count` bytes were read. Passes every complete frame to the sink. After an Error, of
+  // the sink or its own, the reader must not be used again.
   using Sink = std::function<Status(Frame)>;
   Status filled(std::size_t count, const Sink& sink);
 
   void set_payload_limit(std::size_t limit) { payload_limit_ = limit; }
-  // True when the bytes so far end in the middle of a frame.
+  // True if the bytes so far end in the middle of a frame.
   bool in_frame() const { return block_ != nullptr || staged_ > 0; }
 
  private:
@@ -76,7 +76,7 @@ class FrameReader {
   std::size_t payload_limit_;
   std::vector<std::byte> staging_;
   std::size_t staged_ = 0;  // bytes in staging_ not yet parsed
-  // The frame whose payload is on its way.
+  // The frame whose payload is being received.
   Frame pending_;
   std::shared_ptr<std::byte> block_;
   std::size_t block_size_ = 0;

@@ -14,9 +14,9 @@
 namespace motley {
 namespace {
 
-// Bytes that say where they are and whose: another tag, or a shift by less than 256, and all
-// differ. ThreadSanitizer watches every access of this program: what is long is copied and compared
-// at once.
+// Bytes that identify their position and tag: a different tag, or a shift by less than 256, changes
+// all of them. Long ranges are copied and compared in one call, because ThreadSanitizer slows down
+// single accesses.
 Message message_of(std::size_t size, std::int64_t tag = 7) {
   std::array<std::byte, 256> period;
   for (std::size_t i = 0; i < period.size(); ++i) {
@@ -41,7 +41,7 @@ void append(std::vector<std::byte>& stream, FrameKind kind, const Message& messa
   stream.insert(stream.end(), bytes.begin(), bytes.end());
 }
 
-// Feeds a stream in pieces of the sizes that `piece` draws; stops at the first error.
+// Feeds a stream in pieces whose sizes `piece` draws; stops at the first error.
 template <class Piece>
 Status feed(FrameReader& reader, std::span<const std::byte> stream, Piece piece,
             const FrameReader::Sink& sink) {
@@ -120,7 +120,7 @@ TEST(FrameReader, RefusesEveryDamagedHead) {
   }
 }
 
-// To a microsecond, for as long as a run may last.
+// Accurate to a microsecond, for as long as a run may last.
 RC_GTEST_PROP(Frame, TheMomentOfSendingComesBack, ()) {
   const Seconds now = *rc::gen::inRange(0, 1'000'000) * 1.7 + 1e-3;
   const Seconds before = *rc::gen::inRange(0, 1'000) * 1e-6;
@@ -134,17 +134,17 @@ RC_GTEST_PROP(Frame, TheMomentOfSendingComesBack, ()) {
   RC_ASSERT(std::abs(whole_moment(frames[0].message.sent, now) - message.sent) < 2e-6);
 }
 
-TEST(Frame, AMomentThatCannotBeIsNow) {
+TEST(Frame, AnImpossibleTimeBecomesNow) {
   EXPECT_EQ(whole_moment(4'000, 10), 10);
   EXPECT_EQ(whole_moment(10.5, 10), 10.5);
 }
 
 TEST(FrameReader, ChecksTheSizeBeforeAllocating) {
-  // A head alone that claims a payload of 2^60 bytes: allocating that would throw.
+  // Only a head, which claims a payload of 2^60 bytes: allocating that would throw.
   Message huge;
   huge.payload = Payload::phantom(std::size_t{1} << 60);
   const FrameHead head = encode_head(FrameKind::kMessage, huge);
-  EXPECT_EQ(error_of(head), "frame of 1152921504606846976 bytes, the limit is 1073741824");
+  EXPECT_EQ(error_of(head), "frame of 1152921504606846976 bytes exceeds the limit of 1073741824");
 }
 
 TEST(FrameReader, KnowsWhenAFrameIsCutShort) {
@@ -175,7 +175,7 @@ TEST(FrameReader, StopsWhenTheSinkRefuses) {
   EXPECT_EQ(seen, 1);
 }
 
-// Random and mutated streams: an error or frames, never a crash, never more than was sent.
+// Random and mutated streams give an error or frames, never a crash, never more than was sent.
 TEST(FrameReader, SurvivesThousandsOfMutations) {
   Random random(42);
   std::vector<std::byte> good;

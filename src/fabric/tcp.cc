@@ -28,7 +28,7 @@ int system_limit(const char* file) {
   return limit;
 }
 
-// Of which there is one in the world, so that it is found on the right machine or not at all.
+// A globally unique name, so that a peer finds this socket on the right machine or not at all.
 std::string unique_name() {
   std::array<std::uint64_t, 2> words{};
   MOTLEY_CHECK(getrandom(words.data(), sizeof words, 0) == sizeof words, "no random numbers");
@@ -69,7 +69,7 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
   acceptor_.bind(here);
   acceptor_.listen();
 
-  // In the abstract namespace (a leading zero byte): no file to leave behind.
+  // In the abstract namespace (a leading zero byte): leaves no file behind.
   endpoint_ = {options_.address, acceptor_.local_endpoint().port(), unique_name()};
   const unix_domain::endpoint here_too(std::string(1, '\0') + endpoint_.local);
   local_acceptor_.open(here_too.protocol());
@@ -85,8 +85,8 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
 }
 
 TcpFabric::~TcpFabric() {
-  // Handlers of ours may still be queued. They run one at a time, so after this one none of them
-  // finds the fabric alive. The promise is the handler's too: it may outlive this call in there.
+  // Handlers of this fabric may still be queued. They run one at a time, so after this one none
+  // finds the fabric alive. The handler shares the promise because it may outlive this call.
   auto done = std::make_shared<std::promise<void>>();
   asio::post(driver_.io(), [this, done] {
     shut();
@@ -158,7 +158,7 @@ void TcpFabric::close(double patience) {
   for (const auto& connection : all) {
     connection->send(FrameKind::kBye, bye);
   }
-  // A queue that empties is noticed by asking: it happens once, at the end of a run.
+  // Polling is enough here: this happens once, at the end of a run.
   constexpr auto kLook = std::chrono::milliseconds(2);
   const auto deadline = Driver::Clock::now() + std::chrono::duration<double>(patience);
   auto all_idle = [&] {

@@ -6,17 +6,17 @@
 //   fabric.set_peer(0, {"10.0.0.5", 4711});
 //   fabric.send(0, message);
 //
-// One connection per direction: each side opens its own to send on, so that two sides which open at
+// One connection per direction: each side opens its own to send on. So two sides that connect at
 // once need no agreement, and order per (sender, receiver) is that of TCP. A connection is accepted
-// only with the run's token; a stranger, a damaged frame or one over the limit ends that connection
-// with one line in the log and touches nothing else.
+// only with the run's token. A wrong token, a damaged frame or one over the limit ends that
+// connection with one line in the log and has no other effect.
 //
-// Peers on one machine talk over Unix-domain sockets, which move bytes with about two thirds of
-// TCP's work; whoever cannot find the other's there goes over TCP.
+// Peers on one machine use Unix-domain sockets, which need about two thirds of TCP's work per byte;
+// if the peer's socket is not found, TCP is used.
 //
 // Cost of a message: one system call to send (head and payload in one, no copy), one or two to
-// receive into a pooled block. Sending happens on the caller's thread for as long as the kernel
-// takes bytes; the rest goes out when the socket has room, driven by whoever drives.
+// receive into a pooled block. Sending happens on the caller's thread as long as the kernel accepts
+// bytes; the driving thread sends the rest when the socket has room.
 #pragma once
 
 #include <asio/generic/stream_protocol.hpp>
@@ -37,21 +37,21 @@ namespace motley {
 
 struct TcpOptions {
   Rank self = 0;
-  std::string token = {};             // shared by the run; strangers do not have it
+  std::string token = {};             // shared by all processes of the run
   std::string address = "127.0.0.1";  // where to listen
   std::uint16_t port = 0;             // 0 = any
   std::size_t payload_limit = kDefaultPayloadLimit;
-  double hello_deadline_s = 5;  // a connection that has not said hello by then is ended
+  double hello_deadline_s = 5;  // a connection without a hello by then is closed
 };
 
 class TcpFabric final : public Fabric {
  public:
-  // Throws std::system_error when it cannot listen.
+  // Throws std::system_error if it cannot listen.
   TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options);
-  // Nobody may drive any more, or call send().
+  // No thread may drive or call send() any more.
   ~TcpFabric() override;
 
-  // Where peers reach this process.
+  // Where peers can reach this process.
   Endpoint endpoint() const { return endpoint_; }
 
   void set_peer(Rank peer, const Endpoint& endpoint) override;
@@ -65,7 +65,7 @@ class TcpFabric final : public Fabric {
   friend class Outgoing;
   friend class Incoming;
 
-  std::shared_ptr<Outgoing> outgoing(Rank to);  // any thread
+  std::shared_ptr<Outgoing> outgoing(Rank to);  // thread-safe
   // Driving thread only:
   template <class Acceptor>
   void accept(Acceptor& acceptor);
@@ -80,7 +80,7 @@ class TcpFabric final : public Fabric {
   asio::local::stream_protocol::acceptor local_acceptor_;
   Endpoint endpoint_;
   std::set<std::shared_ptr<Incoming>> incoming_;                // driving thread only
-  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // likewise
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // driving thread only
 
   std::mutex mutex_;  // guards the two maps
   std::map<Rank, Endpoint> endpoints_;

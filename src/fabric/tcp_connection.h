@@ -17,24 +17,24 @@ namespace motley {
 
 std::string name_of(Rank rank);
 
-// Larger socket buffers let a whole segment leave in one call, on systems that allow them; where
-// they do not, the kernel's own tuning does better than a small fixed size.
+// Larger socket buffers let a whole segment leave in one call, on systems that allow them.
+// Elsewhere the kernel's automatic size is better than a small fixed one.
 void enlarge_send_buffer(int socket);
 void enlarge_receive_buffer(int socket);
 
-// To one peer. Frames leave on the caller's thread while the kernel takes them; the rest waits in a
-// queue for room.
+// A connection to one peer. Frames are sent on the caller's thread while the kernel accepts them;
+// the rest is queued.
 class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
  public:
   Outgoing(TcpFabric& fabric, Rank peer, Endpoint endpoint);
 
   void connect();                                     // driving thread
   void send(FrameKind kind, const Message& message);  // any thread
-  bool idle();                                        // any thread: nothing queued
-  void shut();  // driving thread: from now on it never touches the fabric
+  bool idle();                                        // thread-safe: nothing is queued
+  void shut();  // driving thread: afterwards it never touches the fabric
 
  private:
-  // A frame, or what is left of it.
+  // A frame, or the rest of one.
   struct Queued {
     FrameHead head;
     std::size_t head_sent = 0;
@@ -42,11 +42,11 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
   };
   enum class State { kConnecting, kOpen, kDead };
 
-  // Over the local socket first, if the peer has one, then over TCP.
+  // Tries the local socket first, if the peer has one, then TCP.
   void connect_to(const asio::generic::stream_protocol::endpoint& there, bool local);
   void connected(const std::error_code& error);
   void flush();
-  // With mutex_ held: false when the connection broke.
+  // Call with mutex_ held. False if the connection broke.
   bool write_queue();
   bool write_some(Queued& frame);
   void wait_for_room();
@@ -63,7 +63,7 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
   std::deque<Queued> queue_;
 };
 
-// From a peer that has yet to say who it is. Touched by the driving thread only.
+// A connection from a peer that has not identified itself yet. Driving thread only.
 class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
  public:
   Incoming(TcpFabric& fabric, asio::generic::stream_protocol::socket socket);
@@ -76,9 +76,9 @@ class TcpFabric::Incoming : public std::enable_shared_from_this<Incoming> {
   void read();
   Status on_frame(Frame frame);
   Status on_hello(const Message& hello);
-  // The peer closed it, or the network did.
+  // The peer or the network closed the connection.
   void closed(const std::error_code& error);
-  // It broke the rules of frame.h: one line in the log.
+  // The peer violated frame.h: logs one line.
   void refuse(const std::string& reason);
   void end(const std::string& reason);
 

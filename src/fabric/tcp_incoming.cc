@@ -18,7 +18,7 @@ void TcpFabric::Incoming::start() {
   hello_timer_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(patience));
   hello_timer_.async_wait([self = shared_from_this()](const std::error_code& error) {
     if (!error && self->fabric_ && !self->peer_) {
-      self->refuse("it did not say hello in time");
+      self->refuse("no hello in time");
     }
   });
   read();
@@ -58,12 +58,12 @@ void TcpFabric::Incoming::read() {
 Status TcpFabric::Incoming::on_frame(Frame frame) {
   if (!peer_) {
     if (frame.kind != FrameKind::kHello) {
-      return fail("it did not begin with a hello");
+      return fail("the first frame is not a hello");
     }
     return on_hello(frame.message);
   }
   if (frame.message.from != *peer_) {
-    return fail("a frame in the name of {}", name_of(frame.message.from));
+    return fail("a frame with the sender {}", name_of(frame.message.from));
   }
   switch (frame.kind) {
     case FrameKind::kHello:
@@ -82,10 +82,10 @@ Status TcpFabric::Incoming::on_hello(const Message& hello) {
   const auto bytes = hello.payload.bytes();
   const std::string_view token(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (token != fabric_->options_.token) {
-    return fail("a stranger: it does not know the token of this run");
+    return fail("wrong token: it does not belong to this run");
   }
   if (hello.header.tag != fabric_->options_.self || hello.from < kCoordinator) {
-    return fail("it looked for {}, this is {}", name_of(static_cast<Rank>(hello.header.tag)),
+    return fail("it wanted {}, but this is {}", name_of(static_cast<Rank>(hello.header.tag)),
                 name_of(fabric_->options_.self));
   }
   if (fabric_->hears(hello.from)) {
@@ -99,7 +99,7 @@ Status TcpFabric::Incoming::on_hello(const Message& hello) {
 
 void TcpFabric::Incoming::closed(const std::error_code& error) {
   if (error == asio::error::eof && reader_.in_frame()) {
-    refuse("it ended in the middle of a frame");
+    refuse("closed in the middle of a frame");
   } else {
     end(error.message());
   }
@@ -107,7 +107,7 @@ void TcpFabric::Incoming::closed(const std::error_code& error) {
 
 void TcpFabric::Incoming::refuse(const std::string& reason) {
   if (!fabric_->closing_) {
-    spdlog::warn("connection from {} ended: {}", peer_ ? name_of(*peer_) : "somebody unknown",
+    spdlog::warn("connection from {} ended: {}", peer_ ? name_of(*peer_) : "an unknown peer",
                  reason);
   }
   end(reason);

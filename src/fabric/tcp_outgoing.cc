@@ -43,10 +43,10 @@ void TcpFabric::Outgoing::connect_to(const asio::generic::stream_protocol::endpo
   }
   std::error_code ignored;
   socket_.close(ignored);
-  // async_connect opens the socket; an error of that comes out like one of connecting.
+  // async_connect opens the socket; an error in that is reported like one of connecting.
   socket_.async_connect(there, [self = shared_from_this(), local](const std::error_code& outcome) {
     if (outcome && local && self->fabric_) {
-      self->endpoint_.local.clear();  // another machine: go over TCP
+      self->endpoint_.local.clear();  // it is on another machine: use TCP
       self->connect();
     } else {
       self->connected(outcome);
@@ -137,7 +137,7 @@ bool TcpFabric::Outgoing::write_queue() {
       return false;
     }
     if (first.head_sent < kFrameBytes || first.payload.size() > 0) {
-      return true;  // no room now
+      return true;  // the socket is full
     }
     queue_.pop_front();
   }
@@ -188,7 +188,8 @@ void TcpFabric::Outgoing::broke(std::string reason) {
     std::error_code ignored;
     socket_.close(ignored);
   }
-  // What the peer sent before it went is still on its way in; the end of that connection tells.
+  // Messages that the peer sent before may still arrive; the end of its connection reports the
+  // loss.
   if (!fabric_->hears(peer_)) {
     fabric_->peer_lost(peer_, reason);
   }

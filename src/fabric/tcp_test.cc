@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kDeadline = 20s;
 
-// One end of a fabric, and what has arrived there.
+// One end of a fabric and the messages that arrived there.
 class End final : public FabricSink {
  public:
   explicit End(Rank rank, TcpOptions options = {}) : fabric_(driver_, *this, with(rank, options)) {}
@@ -77,7 +77,7 @@ std::string words_of(const Message& message) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Somebody who speaks TCP and nothing else, with a deadline so that no test hangs.
+// A plain TCP client, with a deadline so that no test hangs.
 class Stranger {
  public:
   explicit Stranger(const Endpoint& endpoint) : socket_(io_) {
@@ -96,7 +96,7 @@ class Stranger {
     hello.header.tag = to;
     send(FrameKind::kHello, hello);
   }
-  // True when the other side ended the connection.
+  // True if the other side closed the connection.
   bool was_ended() {
     bool ended = false;
     std::array<char, 1> byte{};
@@ -163,18 +163,18 @@ TEST(TcpFabric, TellsAGoodbyeFromALoss) {
 }
 
 TEST(TcpFabric, SaysWhenAPeerCannotBeReached) {
-  // Held, so that nobody else can listen there meanwhile, and not listened at.
+  // Bound but not listening, so that no other process can listen there.
   asio::io_context io;
   tcp::socket held(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
   End a(0);
   a.fabric().set_peer(1, {"127.0.0.1", held.local_endpoint().port()});
   a.fabric().send(1, text(0, "anybody?"));
   EXPECT_NE(a.reason_for_losing(1).find("cannot reach rank 1"), std::string::npos);
-  a.fabric().send(1, text(0, "dropped in silence"));
+  a.fabric().send(1, text(0, "silently dropped"));
 }
 
-// Each ends its own connection; the fabric goes on for those who belong.
-TEST(TcpFabric, EndsTheConnectionsOfThoseWhoDoNotBelong) {
+// Each loses its own connection; the fabric continues for the peers that belong to the run.
+TEST(TcpFabric, ClosesConnectionsThatDoNotBelongToTheRun) {
   End a(0);
   const std::string garbage(100, 'x');
   Stranger noisy(a.endpoint());
@@ -199,7 +199,7 @@ TEST(TcpFabric, EndsTheConnectionsOfThoseWhoDoNotBelong) {
 
   Stranger impostor(a.endpoint());
   impostor.hello(1, 0, "secret");
-  impostor.send(FrameKind::kMessage, text(2, "in another's name"));
+  impostor.send(FrameKind::kMessage, text(2, "with another's rank"));
   EXPECT_TRUE(impostor.was_ended());
 
   End b(3);

@@ -160,9 +160,10 @@ std::string quote(std::string_view text) {
   return quoted + '"';
 }
 
-Result<Document> Document::parse(std::string_view text, const std::string& file_name,
+Result<Document> Document::parse(const JobSchema& schema, std::string_view text,
+                                 const std::string& file_name,
                                  std::span<const std::string> overrides, std::string_view flag) {
-  Result<Document> document = read({.name = file_name, .has_lines = true}, text);
+  Result<Document> document = read(schema, {.name = file_name, .has_lines = true}, text);
   if (!document) {
     return document;
   }
@@ -174,16 +175,16 @@ Result<Document> Document::parse(std::string_view text, const std::string& file_
   return document;
 }
 
-Result<Document> Document::of_program(std::string_view text) {
-  return read({.name = "the program's options"}, text);
+Result<Document> Document::of_program(const JobSchema& schema, std::string_view text) {
+  return read(schema, {.name = "the program's options"}, text);
 }
 
-Result<Document> Document::read(Source source, std::string_view text) {
+Result<Document> Document::read(const JobSchema& schema, Source source, std::string_view text) {
   const auto kept = std::make_shared<Source>(std::move(source));
   if (auto status = read_toml(text, *kept); !status) {
     return tl::unexpected(status.error());
   }
-  Document document;
+  Document document(schema);
   document.set_table(kept->root, "", *kept);
   document.sources_.push_back(kept);
   return document;
@@ -256,8 +257,7 @@ Error Document::error(const Entry& entry, const toml::node& value, std::string_v
   return make_error(*entry.source, value.source().begin.line, message);
 }
 
-Error Document::error_at(std::initializer_list<std::string_view> paths,
-                         std::string_view message) const {
+Error Document::error_at(std::span<const std::string_view> paths, std::string_view message) const {
   for (std::string_view path : paths) {
     if (const Entry* entry = find(path)) {
       return error(*entry, *entry->value, message);
@@ -267,7 +267,7 @@ Error Document::error_at(std::initializer_list<std::string_view> paths,
 }
 
 void Document::set_value(const std::string& path, const toml::node& value, const Source& source) {
-  if (value.is_table() && is_section(path)) {
+  if (value.is_table() && schema_->is_section(path)) {
     set_table(*value.as_table(), path, source);
   } else {
     entries_.insert_or_assign(path, Entry{path, &value, &source});

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "job/check_strategy.h"
+#include "job/choices.h"
 #include "job/document.h"
 #include "job/keys.h"
 #include "job/print.h"
@@ -26,24 +27,24 @@ tl::unexpected<Error> at(const Entry& entry, const toml::node& value, std::strin
   return tl::unexpected(Document::error(entry, value, message));
 }
 
-Status assign(Job& job, const Entry& entry) {
-  if (const Key<Job>* key = find_key<Job>(entry.path)) {
+Status assign(const JobSchema& schema, Job& job, const Entry& entry) {
+  if (const Key<Job>* key = schema.find(entry.path)) {
     const Stored stored = store(job, *key, *entry.value, entry.path);
     if (!stored) {
       return at(entry, *stored.error().value, stored.error().message);
     }
     return {};
   }
-  if (is_section(entry.path)) {
+  if (schema.is_section(entry.path)) {
     return at(entry, *entry.value, wrong_type(entry.path, *entry.value, "a table"));
   }
-  return at(entry, *entry.value, unknown_key(entry.path, nearest_key(entry.path)));
+  return at(entry, *entry.value, unknown_key(entry.path, schema.nearest(entry.path)));
 }
 
 // One number per worker in every list of them.
 Status fill_lists(Job& job, const Document& document) {
   const auto workers = static_cast<std::size_t>(job.cluster.workers);
-  for (const Key<Job>& key : keys<Job>()) {
+  for (const Key<Job>& key : document.schema().keys()) {
     const auto* rule = std::get_if<PerWorker>(&key.rule);
     if (!rule) {
       continue;
@@ -65,12 +66,13 @@ Status fill_lists(Job& job, const Document& document) {
 
 // Keys of one kind of model, data or optimizer: given with no other, and given where needed.
 Status check_belongings(const Job& job, const Document& document) {
-  for (const Key<Job>& key : keys<Job>()) {
+  const JobSchema& schema = document.schema();
+  for (const Key<Job>& key : schema.keys()) {
     const Entry* entry = document.find(key.name);
-    if (entry && !key.applies(job) && !key.belongs.may_rest) {
+    if (entry && !schema.applies(key, job) && !key.belongs.may_rest) {
       return at(*entry, *entry->value, fmt::format("{} is only for {}", key.name, key.belongs.to));
     }
-    if (!entry && key.belongs.needed && key.applies(job)) {
+    if (!entry && key.belongs.needed && schema.applies(key, job)) {
       const std::string_view chooser = key.belongs.to.substr(0, key.belongs.to.find(' '));
       return tl::unexpected(document.error_at(
           {chooser}, fmt::format("{} is missing, and needed for {}", key.name, key.belongs.to)));
@@ -87,12 +89,12 @@ Status check_sizes(const Job& job, const Document& document) {
                     "every step",
                     job.train.batch, job.cluster.workers)));
   }
-  if (job.phantom() && job.data.kind != "synthetic") {
+  if (job.phantom() && job.data.kind != DataKind::kSynthetic) {
     return tl::unexpected(
         document.error_at({"data.kind", "model.kind"},
                           fmt::format("model.kind = \"phantom\" needs data.kind = \"synthetic\", "
                                       "not \"{}\"",
-                                      job.data.kind)));
+                                      name_of(job.data.kind))));
   }
   return {};
 }
@@ -113,8 +115,8 @@ Status check_events(const Job& job, const Document& document) {
 }
 
 Status check_program(const Job& job, const Document& document, Mode mode) {
-  const bool both = job.of_program() && job.data.kind == "program";
-  const bool any = job.of_program() || job.data.kind == "program";
+  const bool both = job.of_program() && job.data.kind == DataKind::kProgram;
+  const bool any = job.of_program() || job.data.kind == DataKind::kProgram;
   if (mode == Mode::kProgram && !both) {
     return tl::unexpected(document.error_at(
         {job.of_program() ? "data.kind" : "model.kind"},
@@ -157,31 +159,32 @@ Status check_quotas(const Job& job, const Document& document, Mode mode) {
 }
 
 Result<Job> resolve(const Document& document, Mode mode) {
+  const JobSchema& schema = document.schema();
   Job job = default_job();
   if (mode == Mode::kProgram) {
-    job.model.kind = "program";
-    job.data.kind = "program";
+    job.model.kind = ModelKind::kProgram;
+    job.data.kind = DataKind::kProgram;
   }
   for (const Entry* entry : document.entries()) {
-    if (Status status = assign(job, *entry); !status) {
+    if (Status status = assign(schema, job, *entry); !status) {
       return tl::unexpected(status.error());
     }
   }
   if (!job.train.epochs && !job.train.steps) {
     job.train.epochs = 1;
   }
-  if (job.strategy.sync == "partial_reduce") {
-    auto& groups = job.strategy.partial_reduce;
-    groups.window = groups.window_among(job.cluster.workers);
+  const MethodSchema& method = schema.method_of(job);
+  if (method.complete) {
+    method.complete(job);
   }
   if (!document.find("strategy.codec")) {
-    job.strategy.codec = job.strategy.default_codec();
+    job.strategy.codec = method.default_codec;
   }
   Status status = check_program(job, document, mode);
   status = status ? fill_lists(job, document) : status;
   status = status ? check_belongings(job, document) : status;
   status = status ? check_sizes(job, document) : status;
-  status = status ? check_strategy(job, document) : status;
+  status = status ? check_strategy(method, job, document) : status;
   status = status ? check_events(job, document) : status;
   status = status ? check_mode(job, document, mode) : status;
   status = status ? check_quotas(job, document, mode) : status;
@@ -252,9 +255,9 @@ struct Parsed {
   std::vector<Job> variants;
 };
 
-Result<Parsed> parse(std::string_view text, const std::string& file_name,
+Result<Parsed> parse(const JobSchema& schema, std::string_view text, const std::string& file_name,
                      std::span<const std::string> overrides, Mode mode, const Wanted& wanted) {
-  Result<Document> document = Document::parse(text, file_name, overrides);
+  Result<Document> document = Document::parse(schema, text, file_name, overrides);
   if (!document) {
     return tl::unexpected(document.error());
   }
@@ -283,17 +286,17 @@ struct CloseFile {
 
 }  // namespace
 
-Result<Job> parse_job(std::string_view text, const std::string& file_name,
+Result<Job> parse_job(const JobSchema& schema, std::string_view text, const std::string& file_name,
                       std::span<const std::string> overrides, Mode mode) {
-  return parse(text, file_name, overrides, mode, {}).map([](Parsed&& parsed) {
+  return parse(schema, text, file_name, overrides, mode, {}).map([](Parsed&& parsed) {
     return std::move(parsed.job);
   });
 }
 
-Result<Job> parse_variant(std::string_view text, const std::string& file_name,
-                          std::span<const std::string> overrides, Mode mode,
-                          std::string_view variant) {
-  Result<Parsed> parsed = parse(text, file_name, overrides, Mode::kConfig, {mode, variant});
+Result<Job> parse_variant(const JobSchema& schema, std::string_view text,
+                          const std::string& file_name, std::span<const std::string> overrides,
+                          Mode mode, std::string_view variant) {
+  Result<Parsed> parsed = parse(schema, text, file_name, overrides, Mode::kConfig, {mode, variant});
   if (!parsed) {
     return tl::unexpected(parsed.error());
   }
@@ -306,9 +309,10 @@ Result<Job> parse_variant(std::string_view text, const std::string& file_name,
   return std::move(*found);
 }
 
-Result<Variants> parse_variants(std::string_view text, const std::string& file_name,
+Result<Variants> parse_variants(const JobSchema& schema, std::string_view text,
+                                const std::string& file_name,
                                 std::span<const std::string> overrides, Mode mode) {
-  Result<Parsed> parsed = parse(text, file_name, overrides, Mode::kConfig, {mode});
+  Result<Parsed> parsed = parse(schema, text, file_name, overrides, Mode::kConfig, {mode});
   if (!parsed) {
     return tl::unexpected(parsed.error());
   }
@@ -318,12 +322,13 @@ Result<Variants> parse_variants(std::string_view text, const std::string& file_n
   return Variants{std::move(parsed->job.name), std::move(parsed->variants)};
 }
 
-Result<Job> parse_program(const Job& options, int workers, std::string_view text,
-                          const std::string& file_name, std::span<const std::string> overrides) {
+Result<Job> parse_program(const JobSchema& schema, const Job& options, int workers,
+                          std::string_view text, const std::string& file_name,
+                          std::span<const std::string> overrides) {
   Job base = options;
   base.cluster.workers = workers;
-  const Result<Document> below = Document::of_program(changes_to_toml(base));
-  Result<Document> above = Document::parse(text, file_name, overrides, "--motley-set");
+  const Result<Document> below = Document::of_program(schema, changes_to_toml(schema, base));
+  Result<Document> above = Document::parse(schema, text, file_name, overrides, "--motley-set");
   if (!below || !above) {
     return tl::unexpected(below ? above.error() : below.error());
   }

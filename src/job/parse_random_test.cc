@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "job/parse.h"
 #include "job/print.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -145,9 +146,9 @@ class Mutator {
 // Accepted or refused in one line; a job that was accepted reads back.
 void expect_sane(std::string_view text, std::span<const std::string> overrides = {}) {
   for (const Mode mode : {Mode::kTrain, Mode::kSimulate, Mode::kConfig}) {
-    const auto job = parse_job(text, "job.toml", overrides, mode);
+    const auto job = parse_job(job_schema(), text, "job.toml", overrides, mode);
     if (job) {
-      const auto back = parse_job(to_toml(*job), "job.toml", {}, mode);
+      const auto back = parse_job(job_schema(), to_toml(job_schema(), *job), "job.toml", {}, mode);
       ASSERT_TRUE(back) << back.error().message << "\n" << text;
     } else {
       const std::string& message = job.error().message;
@@ -158,7 +159,7 @@ void expect_sane(std::string_view text, std::span<const std::string> overrides =
 }
 
 TEST(RandomJobFiles, TheFileTheyComeFromIsValid) {
-  const auto job = parse_job(kSeedFile, "job.toml", {}, Mode::kSimulate);
+  const auto job = parse_job(job_schema(), kSeedFile, "job.toml", {}, Mode::kSimulate);
   EXPECT_TRUE(job) << job.error().message;
 }
 
@@ -169,7 +170,7 @@ TEST(RandomJobFiles, MutatedFilesGiveAJobOrOneLine) {
     Mutator mutator(static_cast<std::uint64_t>(seed));
     const std::string text = mutator.mutate(std::string(kSeedFile));
     ASSERT_NO_FATAL_FAILURE(expect_sane(text)) << "seed " << seed;
-    accepted += parse_job(text, "job.toml", {}, Mode::kConfig) ? 1 : 0;
+    accepted += parse_job(job_schema(), text, "job.toml", {}, Mode::kConfig) ? 1 : 0;
   }
   // The generator is of use only if its files reach beyond the TOML parser.
   EXPECT_GT(accepted, kFiles / 100);

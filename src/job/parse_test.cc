@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sync/registry.h"
 #include "tests/job_text.h"
 #include "tests/scratch_dir.h"
 
@@ -62,9 +63,9 @@ TEST(ParseJob, ReadsEveryKey) {
   const Job job = good(kFull);
   EXPECT_EQ(job.name, "fashion");
   EXPECT_EQ(job.seed, 3U);
-  EXPECT_EQ(job.model.kind, "torchscript");
+  EXPECT_EQ(job.model.kind, ModelKind::kTorchscript);
   EXPECT_EQ(job.model.path, "net.pt");
-  EXPECT_EQ(job.data.kind, "idx");
+  EXPECT_EQ(job.data.kind, DataKind::kIdx);
   EXPECT_EQ(job.data.path, "/usr/share/datasets/fashion-mnist");
   EXPECT_EQ(job.train.batch, 128);
   EXPECT_EQ(job.train.epochs, 2);
@@ -449,7 +450,7 @@ cluster.unit = 1e-3
 )";
 
 TEST(Variant, IsTheJobWithItsKeysChanged) {
-  const auto both = parse_variants(kTwoVariants, "job.toml", {}, Mode::kConfig);
+  const auto both = parse_variants(job_schema(), kTwoVariants, "job.toml", {}, Mode::kConfig);
   ASSERT_TRUE(both) << both.error().message;
   EXPECT_EQ(both->name, "both");
   ASSERT_EQ(both->jobs.size(), 2);
@@ -462,7 +463,8 @@ TEST(Variant, IsTheJobWithItsKeysChanged) {
 
 TEST(Variant, GivesWayToOverrides) {
   const std::vector<std::string> overrides{"train.batch=16", "name=other"};
-  const auto both = parse_variants(kTwoVariants, "job.toml", overrides, Mode::kConfig);
+  const auto both =
+      parse_variants(job_schema(), kTwoVariants, "job.toml", overrides, Mode::kConfig);
   ASSERT_TRUE(both) << both.error().message;
   EXPECT_EQ(both->name, "other");
   EXPECT_EQ(both->jobs[0].name, "a");
@@ -471,21 +473,24 @@ TEST(Variant, GivesWayToOverrides) {
 
 // A phantom cannot be trained, and what has no pace cannot be simulated.
 TEST(Variant, OnlyTheWantedOneNeedsToFitTheMode) {
-  EXPECT_TRUE(parse_variant(kTwoVariants, "job.toml", {}, Mode::kTrain, "a"));
-  EXPECT_TRUE(parse_variant(kTwoVariants, "job.toml", {}, Mode::kSimulate, "b"));
-  EXPECT_EQ(parse_variant(kTwoVariants, "job.toml", {}, Mode::kTrain, "b").error().message,
-            "job.toml:10: model.kind = \"phantom\" is simulate only: it has no arithmetic");
-  EXPECT_EQ(parse_variants(kTwoVariants, "job.toml", {}, Mode::kSimulate).error().message,
-            "job.toml:3: simulate needs cluster.unit above 0: the seconds that one sample takes at "
-            "speed 1");
+  EXPECT_TRUE(parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kTrain, "a"));
+  EXPECT_TRUE(parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kSimulate, "b"));
+  EXPECT_EQ(
+      parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kTrain, "b").error().message,
+      "job.toml:10: model.kind = \"phantom\" is simulate only: it has no arithmetic");
+  EXPECT_EQ(
+      parse_variants(job_schema(), kTwoVariants, "job.toml", {}, Mode::kSimulate).error().message,
+      "job.toml:3: simulate needs cluster.unit above 0: the seconds that one sample takes at "
+      "speed 1");
 }
 
 TEST(Variant, ThatIsNotThereIsSaid) {
-  EXPECT_EQ(parse_variant(kTwoVariants, "job.toml", {}, Mode::kConfig, "c").error().message,
-            "job.toml: no variant \"c\"; there are a, b");
-  EXPECT_EQ(parse_variant("", "job.toml", {}, Mode::kConfig, "c").error().message,
+  EXPECT_EQ(
+      parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kConfig, "c").error().message,
+      "job.toml: no variant \"c\"; there are a, b");
+  EXPECT_EQ(parse_variant(job_schema(), "", "job.toml", {}, Mode::kConfig, "c").error().message,
             "job.toml: no variant \"c\"; it has none");
-  EXPECT_EQ(parse_variants("", "job.toml", {}, Mode::kConfig).error().message,
+  EXPECT_EQ(parse_variants(job_schema(), "", "job.toml", {}, Mode::kConfig).error().message,
             "job.toml: no [[variant]] to compare: a name and the keys it changes");
 }
 

@@ -57,7 +57,11 @@ std::string value_of(Record& record, const Key<Record>& key) {
   return std::visit(
       [&]<class Place>(Place place) -> std::string {
         if constexpr (std::is_same_v<Place, std::monostate>) {
-          return as_toml(std::string(std::get<OneOf>(key.rule).choices().front().name), key.rule);
+          return as_toml(std::string(std::get<OneOf>(key.rule).choices.front().name), key.rule);
+        } else if constexpr (std::is_same_v<Place, EnumPlace<Record>>) {
+          const auto choices = std::get<OneOf>(key.rule).choices;
+          const auto chosen = std::ranges::find(choices, place.get(record), &Choice::value);
+          return as_toml(std::string(chosen->name), key.rule);
         } else if constexpr (is_table_list<Place>) {
           return {};
         } else {
@@ -90,10 +94,11 @@ std::string tables_of(Job& job, const Key<Job>& key) {
 
 // The job as a job file, of the keys that are `wanted`.
 template <class Wanted>
-std::string text_of(Job job, const Wanted& wanted) {  // places are of a Job that could be changed
+std::string text_of(const JobSchema& schema, Job job,
+                    const Wanted& wanted) {  // places are of a Job that could be changed
   std::string text;
   std::string_view section;
-  for (const Key<Job>& key : keys<Job>()) {
+  for (const Key<Job>& key : schema.keys()) {
     const std::string value = value_of(job, key);
     if (!wanted(key, value)) {
       continue;
@@ -124,7 +129,7 @@ std::string kind_of_value(const Key<Record>& key) {
   }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     std::vector<std::string> names;
-    for (const Choice& choice : one_of->choices()) {
+    for (const Choice& choice : one_of->choices) {
       names.push_back(fmt::format("`\"{}\"`", choice.name));
     }
     return fmt::format("{}", fmt::join(names, ", "));
@@ -155,6 +160,14 @@ std::string row(std::string_view name, std::string_view kind, std::string_view o
   return fmt::format("| `{}` | {} | {} | {} |\n", name, kind, otherwise, help);
 }
 
+// When a key means something, in words; empty: always.
+std::string condition_of(const Key<Job>& key) {
+  if (key.belongs.to.empty() && !key.method.empty()) {
+    return fmt::format("strategy.sync = \"{}\"", key.method);
+  }
+  return std::string(key.belongs.to);
+}
+
 // Rows for the keys inside a list of tables, all of which are needed.
 template <class Record>
 std::string inner_rows(std::string_view list) {
@@ -167,27 +180,28 @@ std::string inner_rows(std::string_view list) {
 
 }  // namespace
 
-std::string to_toml(const Job& job) {
-  return text_of(job, [&](const Key<Job>& key, const std::string&) { return key.applies(job); });
+std::string to_toml(const JobSchema& schema, const Job& job) {
+  return text_of(schema, job,
+                 [&](const Key<Job>& key, const std::string&) { return schema.applies(key, job); });
 }
 
-std::string changes_to_toml(const Job& job) {
+std::string changes_to_toml(const JobSchema& schema, const Job& job) {
   Job defaults = default_job();
-  return text_of(job, [&](const Key<Job>& key, const std::string& value) {
+  return text_of(schema, job, [&](const Key<Job>& key, const std::string& value) {
     return value != value_of(defaults, key) || std::holds_alternative<Tables>(key.rule);
   });
 }
 
-std::string describe_keys() {
+std::string describe_keys(const JobSchema& schema) {
   Job defaults = default_job();
   std::string text = "| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
-  for (const Key<Job>& key : keys<Job>()) {
+  for (const Key<Job>& key : schema.keys()) {
     std::string help(key.help);
-    if (!key.belongs.to.empty()) {
+    if (const std::string condition = condition_of(key); !condition.empty()) {
       const std::string_view how = key.belongs.needed     ? "needed for"
                                    : key.belongs.may_rest ? "for"
                                                           : "only for";
-      help += fmt::format("; {} {}", how, key.belongs.to);
+      help += fmt::format("; {} {}", how, condition);
     }
     text += row(key.name, kind_of_value(key), default_of(defaults, key), help);
     std::visit(

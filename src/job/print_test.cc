@@ -1,12 +1,15 @@
 #include "job/print.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 #include "job/parse.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -17,6 +20,34 @@ auto fields(const SpeedEvent& e) { return std::tuple(e.at, e.worker, e.speed); }
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::equal(a, b, [](auto& x, auto& y) { return fields(x) == fields(y); });
+}
+
+std::string shown(const Edge& edge) { return fmt::format("{}>{}", edge.from, edge.to); }
+
+// The values of the keys of all methods.
+std::vector<std::string> method_settings(Job job) {
+  std::vector<std::string> values;
+  const auto show = [&]<class Place>(const Place& place) {
+    if constexpr (std::is_same_v<Place, EnumPlace<Job>>) {
+      values.push_back(fmt::format("{}", place.get(job)));
+    } else if constexpr (std::is_invocable_v<Place, Job&>) {
+      const auto& value = place(job);
+      using Value = std::remove_cvref_t<decltype(value)>;
+      if constexpr (std::is_same_v<Value, std::vector<Edge>>) {
+        std::ranges::transform(value, std::back_inserter(values), shown);
+      } else if constexpr (requires { value.has_value(); }) {
+        values.push_back(value ? fmt::format("{}", *value) : "none");
+      } else if constexpr (requires { value + 0; }) {
+        values.push_back(fmt::format("{}", value));
+      }
+    }
+  };
+  for (const Key<Job>& key : job_schema().keys()) {
+    if (!key.method.empty()) {
+      std::visit(show, key.place);
+    }
+  }
+  return values;
 }
 
 // Written out, not taken from the table of keys: a key that the table forgets shows here.
@@ -33,25 +64,13 @@ bool same(const Job& a, const Job& b) {
                    train.micro_batch),
         std::tuple(strategy.sync, strategy.allocation, strategy.shares, strategy.codec,
                    strategy.adaptive.window, strategy.adaptive.dead_band),
-        std::tuple(strategy.partial_reduce.group, strategy.partial_reduce.weights,
-                   strategy.partial_reduce.dynamic_rule, strategy.partial_reduce.alpha,
-                   strategy.partial_reduce.window, strategy.partial_reduce.filter),
-        std::tuple(strategy.error_feedback, strategy.ps.servers, strategy.ps.staleness,
-                   strategy.adsp.period, strategy.adsp.commits, strategy.adsp.search,
-                   strategy.adsp.loss_target, strategy.topk.ratio),
-        std::tuple(strategy.ashl.h_preset_ahl, strategy.ashl.h_preset_shl, strategy.ashl.r_preset,
-                   strategy.ashl.loss_preset, strategy.ashl.staleness, strategy.ashl.eta,
-                   strategy.ashl.error_feedback, strategy.ashl.drift, strategy.ashl.joint),
-        std::tuple(strategy.local_sgd.steps, strategy.local_sgd.outer_lr,
-                   strategy.local_sgd.outer_momentum, c.server_bandwidth),
-        std::tuple(strategy.hop.graph, strategy.hop.edges, strategy.hop.mode, strategy.hop.backup,
-                   strategy.hop.staleness, strategy.hop.max_gap, strategy.hop.max_jump,
-                   strategy.ad_psgd.graph),
+        std::tuple(strategy.error_feedback, strategy.ps.servers, strategy.topk.ratio,
+                   c.server_bandwidth),
         std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat,
                    c.threads, c.isolate));
   };
-  return all(a) == all(b) && same(a.cluster.slowdowns, b.cluster.slowdowns) &&
-         same(a.cluster.events, b.cluster.events);
+  return all(a) == all(b) && method_settings(a) == method_settings(b) &&
+         same(a.cluster.slowdowns, b.cluster.slowdowns) && same(a.cluster.events, b.cluster.events);
 }
 
 // Any double of [min, max], most of them with digits to the last bit.
@@ -79,16 +98,18 @@ std::string text(std::size_t max_size) {
 }
 
 void fill_model_and_data(Job& job) {
-  job.model.kind = *rc::gen::element<std::string>("svm", "mlp", "cnn", "torchscript", "phantom");
-  if (job.model.kind == "torchscript") {
+  job.model.kind = *rc::gen::element(ModelKind::kSvm, ModelKind::kMlp, ModelKind::kCnn,
+                                     ModelKind::kTorchscript, ModelKind::kPhantom);
+  if (job.model.kind == ModelKind::kTorchscript) {
     job.model.path = text(20);
   }
   if (job.phantom()) {
     job.model.parameters = size();
   } else {
-    job.data.kind = *rc::gen::element<std::string>("idx", "cifar10", "libsvm", "synthetic");
+    job.data.kind = *rc::gen::element(DataKind::kIdx, DataKind::kCifar10, DataKind::kLibsvm,
+                                      DataKind::kSynthetic);
   }
-  if (job.data.kind == "synthetic") {
+  if (job.data.kind == DataKind::kSynthetic) {
     job.data.samples = size();
     job.data.test_samples = size();
     job.data.features = *rc::gen::inRange(1, 10'000);
@@ -96,7 +117,7 @@ void fill_model_and_data(Job& job) {
   } else {
     job.data.path = text(20);
   }
-  if (job.data.kind == "libsvm") {
+  if (job.data.kind == DataKind::kLibsvm) {
     job.data.test_path = maybe(text(5)).value_or("");
     job.data.holdout = job.data.test_path.empty() ? number(1e-9, 0.9) : job.data.holdout;
   }
@@ -111,77 +132,72 @@ void fill_train(Job& job) {
     job.train.micro_batch = maybe(size());
   }
   job.train.eval_every = size() - 1;
-  job.train.optimizer = *rc::gen::element<std::string>("sgd", "adam");
+  job.train.optimizer = *rc::gen::element(OptimizerKind::kSgd, OptimizerKind::kAdam);
   job.train.lr = number(1e-300, 1e-5);
-  if (job.train.optimizer == "sgd") {
+  if (job.train.optimizer == OptimizerKind::kSgd) {
     job.train.momentum = number(0, 1);
   }
   job.train.weight_decay = number(0, 1e300);
 }
 
-HopSpec random_hop(int workers) {
-  HopSpec hop;
-  hop.graph = *rc::gen::element<std::string>("ring", "ring_based", "complete", "edges");
-  for (Rank rank = 0; rank < workers && hop.graph == "edges" && workers > 1; ++rank) {
-    hop.edges.push_back({rank, (rank + 1) % workers});
+// Any value that the rule allows, as TOML; empty: none.
+std::string random_value(const Rule& rule) {
+  if (const auto* range = std::get_if<Range>(&rule)) {
+    const auto least = static_cast<std::int64_t>(range->min) + (range->above_min ? 1 : 0);
+    const double most = std::min(range->max, static_cast<double>(least) + 1'000);
+    return std::to_string(
+        *rc::gen::inRange(least, std::max(least, static_cast<std::int64_t>(most)) + 1));
   }
-  hop.mode = *rc::gen::element<std::string>("standard", "backup", "staleness", "notify_ack");
-  hop.backup = hop.mode == "backup" ? 0 : *rc::gen::inRange(0, 65'536);
-  hop.staleness = *rc::gen::inRange(0, 1'001);
-  hop.max_gap = *rc::gen::inRange(1, 1'001);
-  const bool may_skip = hop.mode == "backup" || hop.mode == "staleness";
-  hop.max_jump = may_skip ? *rc::gen::inRange(0, 1'001) : 0;
-  return hop;
+  if (const auto* one_of = std::get_if<OneOf>(&rule)) {
+    const auto place = *rc::gen::inRange<std::size_t>(0, one_of->choices.size());
+    return fmt::format("\"{}\"", one_of->choices[place].name);
+  }
+  if (std::holds_alternative<YesOrNo>(rule)) {
+    return *rc::gen::arbitrary<bool>() ? "true" : "false";
+  }
+  return {};
 }
 
-AshlSpec random_ashl() {
-  AshlSpec ashl;
-  ashl.h_preset_ahl = *rc::gen::inRange(1, 1'000);
-  ashl.h_preset_shl = *rc::gen::inRange(1, 1'000);
-  ashl.r_preset = number(1e-9, 1);
-  ashl.loss_preset = maybe(number(1e-9, 10));
-  ashl.staleness = *rc::gen::inRange(0, 1'001);
-  ashl.eta = number(1e-9, 1'000);
-  ashl.error_feedback = *rc::gen::arbitrary<bool>();
-  ashl.drift = number(1e-9, 10);
-  ashl.joint = *rc::gen::arbitrary<bool>();
-  return ashl;
+// The method's own settings at random, where the method takes them; else its defaults.
+void fill_method(Job& job) {
+  const MethodSchema& method = job_schema().method_of(job);
+  std::vector<std::string> overrides = {fmt::format("strategy.sync={}", job.strategy.sync),
+                                        fmt::format("cluster.workers={}", job.cluster.workers)};
+  for (const Key<Job>& key : method.keys) {
+    const std::string value = random_value(key.rule);
+    if (!value.empty() && *rc::gen::arbitrary<bool>()) {
+      overrides.push_back(fmt::format("{}={}", key.name, value));
+    }
+  }
+  const auto drawn = parse_job(job_schema(), "", "job.toml", overrides, Mode::kConfig);
+  job.strategy.methods = drawn ? drawn->strategy.methods : MethodOptions{};
+  if (method.complete) {
+    method.complete(job);
+  }
 }
 
-// Methods whose parameters lie with servers, and local_sgd.
-void fill_commits(Job& job) {
+void fill_codec(Job& job, const MethodSchema& method) {
   StrategySpec& strategy = job.strategy;
-  strategy.sync =
-      *rc::gen::element<std::string>("ps_bsp", "ps_asp", "ps_ssp", "adsp", "ashl", "local_sgd");
-  strategy.codec = *rc::gen::element<std::string>("none", "fp16", "bf16", "int8", "topk");
-  if (strategy.codec != "none" && strategy.sync != "ashl") {
+  if (method.exchanges == ExchangeKind::kModels) {
+    return;
+  }
+  strategy.codec = *rc::gen::element(CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16,
+                                     CodecKind::kInt8, CodecKind::kTopk);
+  if (strategy.codec != CodecKind::kNone && !method.codec_settings) {
     strategy.error_feedback = *rc::gen::arbitrary<bool>();
-    strategy.topk.ratio = strategy.codec == "topk" ? number(1e-9, 1) : strategy.topk.ratio;
-  }
-  if (strategy.has_servers()) {
-    strategy.ps.servers = *rc::gen::inRange(1, job.cluster.workers + 1);
-    job.cluster.server_bandwidth = maybe(number(1, 1e15));
-  }
-  if (strategy.sync == "ps_ssp") {
-    strategy.ps.staleness = *rc::gen::inRange(0, 1'001);
-  } else if (strategy.sync == "adsp") {
-    strategy.adsp = {maybe(number(1e-9, 1e6)), *rc::gen::inRange(1, 1'000),
-                     *rc::gen::arbitrary<bool>(), maybe(number(1e-9, 10))};
-  } else if (strategy.sync == "ashl") {
-    strategy.ashl = random_ashl();
-  } else if (strategy.sync == "local_sgd") {
-    strategy.local_sgd = {*rc::gen::inRange(1, 1'000), number(1e-9, 10), number(0, 1)};
+    strategy.topk.ratio =
+        strategy.codec == CodecKind::kTopk ? number(1e-9, 1) : strategy.topk.ratio;
   }
 }
 
 void fill_strategy(Job& job) {
   StrategySpec& strategy = job.strategy;
-  if (*rc::gen::arbitrary<bool>()) {
-    strategy.shares.assign(static_cast<std::size_t>(job.cluster.workers), 1);
-    fill_commits(job);
-    return;
+  const auto methods = job_schema().methods();
+  strategy.sync = methods[*rc::gen::inRange<std::size_t>(0, methods.size())].name;
+  const MethodSchema& method = job_schema().method_of(job);
+  if (!method.own_shares) {
+    strategy.allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
   }
-  strategy.allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
   for (int r = 0; r < job.cluster.workers; ++r) {
     strategy.shares.push_back(strategy.allocation == "static" ? number(1e-9, 1e9) : 1);
   }
@@ -189,29 +205,21 @@ void fill_strategy(Job& job) {
     strategy.adaptive.window = size();
     strategy.adaptive.dead_band = number(0, 1);
   }
-  strategy.sync = *rc::gen::element<std::string>("all_reduce", "partial_reduce", "hop", "ad_psgd");
-  strategy.sync = job.cluster.workers > 1 ? strategy.sync : "ad_psgd";
-  if (strategy.sync == "hop") {
-    strategy.hop = random_hop(job.cluster.workers);
-  } else if (strategy.sync == "ad_psgd") {
-    strategy.ad_psgd.graph = *rc::gen::element<std::string>("ring", "complete");
-  } else if (strategy.sync == "partial_reduce") {
-    strategy.partial_reduce = {*rc::gen::inRange(2, job.cluster.workers + 1),
-                               *rc::gen::element<std::string>("constant", "dynamic"),
-                               *rc::gen::element<std::string>("decay", "ema"),
-                               number(1e-9, 1),
-                               *rc::gen::inRange<std::int64_t>(20, 1'000'000'000),
-                               *rc::gen::arbitrary<bool>()};
+  if (method.has_servers) {
+    strategy.ps.servers = *rc::gen::inRange(1, job.cluster.workers + 1);
+    job.cluster.server_bandwidth = maybe(number(1, 1e15));
   }
+  fill_codec(job, method);
+  fill_method(job);
 }
 
 void fill_cluster(ClusterSpec& cluster) {
-  cluster.workers = *rc::gen::inRange(1, 20);
+  cluster.workers = *rc::gen::inRange(2, 20);
   cluster.unit = number(0, 1);
   cluster.latency = number(0, 1);
   cluster.heartbeat = number(1e-3, 1e6);
   cluster.threads = *rc::gen::inRange(1, 1024);
-  cluster.isolate = *rc::gen::element<std::string>("none", "cgroup");
+  cluster.isolate = *rc::gen::element(Isolation::kNone, Isolation::kCgroup);
   const bool same_links = *rc::gen::arbitrary<bool>();
   const double link = number(1, 1e15);
   for (int r = 0; r < cluster.workers; ++r) {
@@ -240,20 +248,22 @@ Job random_job() {
 
 RC_GTEST_PROP(ToToml, ReadsBackAsTheSameJob, ()) {
   const Job job = random_job();
-  const std::string text = to_toml(job);
-  const auto back = parse_job(text, "job.toml", {}, Mode::kConfig);
+  const std::string text = to_toml(job_schema(), job);
+  const auto back = parse_job(job_schema(), text, "job.toml", {}, Mode::kConfig);
   if (!back) {
     RC_FAIL(back.error().message + "\n" + text);
   }
   RC_ASSERT(same(*back, job));
-  RC_ASSERT(to_toml(*back) == text);
+  RC_ASSERT(to_toml(job_schema(), *back) == text);
 }
 
 TEST(ToToml, PrintsTheResolvedJob) {
   const std::vector<std::string> overrides = {
       "train.optimizer=adam", "cluster.unit=0.0005", "cluster.speeds=[1,1,1,0.25]",
       "cluster.slowdown=[{kind='random',probability=0.25,factor=6}]"};
-  EXPECT_EQ(to_toml(*parse_job("", "job.toml", overrides, Mode::kConfig)), R"(name = "job"
+  EXPECT_EQ(
+      to_toml(job_schema(), *parse_job(job_schema(), "", "job.toml", overrides, Mode::kConfig)),
+      R"(name = "job"
 seed = 1
 
 [model]
@@ -298,7 +308,7 @@ factor = 6
 }
 
 TEST(DescribeKeys, HasOneRowPerKey) {
-  const std::string text = describe_keys();
+  const std::string text = describe_keys(job_schema());
   for (const char* row :
        {"| `train.batch` | integer from 1 to 1000000000 | `256` | samples in one step of the "
         "whole cluster |\n",
@@ -311,7 +321,7 @@ TEST(DescribeKeys, HasOneRowPerKey) {
         "|\n",
         "| `strategy.codec` | `\"none\"`, `\"fp16\"`, `\"bf16\"`, `\"int8\"`, `\"topk\"` | "
         "`\"none\"` | "
-        "in what form numbers travel; for `ashl` the default is `\"topk\"` |\n"}) {
+        "in what form numbers travel; a method may have another default |\n"}) {
     EXPECT_NE(text.find(row), std::string::npos) << row << text;
   }
 }

@@ -3,13 +3,15 @@
 
 #include "job/parse.h"
 #include "job/print.h"
+#include "motley/sync/hop.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
 
 Result<Job> program(const Job& options, std::string_view text,
                     std::vector<std::string> overrides = {}, int workers = 2) {
-  return parse_program(options, workers, text, "job.toml", overrides);
+  return parse_program(job_schema(), options, workers, text, "job.toml", overrides);
 }
 
 std::string reason(const Result<Job>& job) { return job ? "none" : job.error().message; }
@@ -18,7 +20,7 @@ Job options() {
   Job job;
   job.train.batch = 64;
   job.train.eval_every = 7;
-  job.strategy.hop.staleness = 9;
+  job.strategy.of<HopOptions>().staleness = 9;
   return job;
 }
 
@@ -38,17 +40,18 @@ TEST(ProgramJob, AFileChangesWhatTheCodeSetsAndAFlagChangesBoth) {
 TEST(ProgramJob, KeepsTheSettingsOfAMethodThatAFlagChooses) {
   const auto job = program(options(), "", {"strategy.sync=hop", "strategy.hop.mode=staleness"});
   ASSERT_TRUE(job) << reason(job);
-  EXPECT_EQ(job->strategy.hop.staleness, 9);
-  EXPECT_EQ(program(options(), "", {"strategy.sync=ashl"})->strategy.codec, "topk");
+  EXPECT_EQ(job->strategy.of<HopOptions>().staleness, 9);
+  EXPECT_EQ(program(options(), "", {"strategy.sync=ashl"})->strategy.codec, CodecKind::kTopk);
 }
 
 TEST(ProgramJob, ReadsBackFromItsOwnText) {
   const auto job = program(options(), "");
   ASSERT_TRUE(job) << reason(job);
-  const auto again = parse_job(to_toml(*job), "job.toml", {}, Mode::kConfig);
+  const auto again =
+      parse_job(job_schema(), to_toml(job_schema(), *job), "job.toml", {}, Mode::kConfig);
   ASSERT_TRUE(again) << reason(again);
-  EXPECT_EQ(to_toml(*again), to_toml(*job));
-  EXPECT_EQ(to_toml(*job).find("optimizer"), std::string::npos);
+  EXPECT_EQ(to_toml(job_schema(), *again), to_toml(job_schema(), *job));
+  EXPECT_EQ(to_toml(job_schema(), *job).find("optimizer"), std::string::npos);
 }
 
 TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
@@ -71,13 +74,15 @@ TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
 TEST(ProgramJob, IsNotForTheCommandLine) {
   for (const Mode mode : {Mode::kTrain, Mode::kSimulate}) {
     const auto job =
-        parse_job("[model]\nkind = \"program\"\n[data]\nkind = \"program\"\n[cluster]\nunit = 1\n",
+        parse_job(job_schema(),
+                  "[model]\nkind = \"program\"\n[data]\nkind = \"program\"\n[cluster]\nunit = 1\n",
                   "job.toml", {}, mode);
     EXPECT_EQ(reason(job),
               "job.toml:2: \"program\" is what programs that use motley as a library train, and "
               "only they can");
   }
-  EXPECT_FALSE(parse_job("[data]\nkind = \"program\"\n", "job.toml", {}, Mode::kConfig));
+  EXPECT_FALSE(
+      parse_job(job_schema(), "[data]\nkind = \"program\"\n", "job.toml", {}, Mode::kConfig));
 }
 
 }  // namespace

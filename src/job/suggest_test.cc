@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "job/keys.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -25,20 +26,20 @@ TEST(Suggest, DidYouMeanIsEmptyWithoutAName) {
 }
 
 TEST(Suggest, NearestKeyLooksInTheSectionFirst) {
-  EXPECT_EQ(nearest_key("train.bach"), "train.batch");
-  EXPECT_EQ(nearest_key("trian"), "train");
-  EXPECT_EQ(nearest_key("nmae"), "name");
-  EXPECT_EQ(nearest_key("data.pth"), "data.path");
+  EXPECT_EQ(job_schema().nearest("train.bach"), "train.batch");
+  EXPECT_EQ(job_schema().nearest("trian"), "train");
+  EXPECT_EQ(job_schema().nearest("nmae"), "name");
+  EXPECT_EQ(job_schema().nearest("data.pth"), "data.path");
 }
 
 TEST(Suggest, NearestKeyFindsTheWordInAnotherSection) {
-  EXPECT_EQ(nearest_key("batch"), "train.batch");
-  EXPECT_EQ(nearest_key("train.workers"), "cluster.workers");
+  EXPECT_EQ(job_schema().nearest("batch"), "train.batch");
+  EXPECT_EQ(job_schema().nearest("train.workers"), "cluster.workers");
 }
 
 TEST(Suggest, NearestKeyFindsAMisspeltSection) {
-  EXPECT_EQ(nearest_key("clustr.workrs"), "cluster.workers");
-  EXPECT_EQ(nearest_key("train.dropout"), "");
+  EXPECT_EQ(job_schema().nearest("clustr.workrs"), "cluster.workers");
+  EXPECT_EQ(job_schema().nearest("train.dropout"), "");
 }
 
 }  // namespace

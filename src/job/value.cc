@@ -145,7 +145,7 @@ Stored read(std::vector<Edge>& place, const toml::node& value, const std::string
 
 std::string unknown_choice(std::string_view label, std::string_view name, const OneOf& one_of) {
   std::vector<std::string_view> all;
-  std::ranges::transform(one_of.choices(), std::back_inserter(all), &Choice::name);
+  std::ranges::transform(one_of.choices, std::back_inserter(all), &Choice::name);
   return fmt::format("{} = \"{}\" is not {}{} (available: {})", label, name, one_of.noun,
                      did_you_mean(nearest(name, all)), fmt::join(all, ", "));
 }
@@ -153,7 +153,7 @@ std::string unknown_choice(std::string_view label, std::string_view name, const 
 // What is wrong with a text, or nothing.
 std::string check_text(std::string_view label, std::string_view text, const Rule& rule) {
   if (const auto* one_of = std::get_if<OneOf>(&rule)) {
-    const auto choices = one_of->choices();
+    const auto choices = one_of->choices;
     const auto found = std::ranges::find(choices, text, &Choice::name);
     return found != choices.end() ? "" : unknown_choice(label, text, *one_of);
   }
@@ -186,6 +186,18 @@ Stored read(std::string& place, const toml::node& value, const std::string& labe
     return problem(value, std::move(message));
   }
   place = text->get();
+  return {};
+}
+
+// The name of one of the choices; its value goes into the enum.
+template <class Record>
+Stored store_choice(Record& record, const EnumPlace<Record>& place, const toml::node& value,
+                    const std::string& label, const Rule& rule) {
+  std::string name;
+  if (auto stored = read(name, value, label, rule); !stored) {
+    return stored;
+  }
+  place.set(record, std::ranges::find(std::get<OneOf>(rule).choices, name, &Choice::name)->value);
   return {};
 }
 
@@ -242,6 +254,8 @@ Stored store(Record& record, const Key<Record>& key, const toml::node& value,
         if constexpr (std::is_same_v<decltype(place), std::monostate>) {
           std::string checked_only;
           return read(checked_only, value, label, key.rule);
+        } else if constexpr (std::is_same_v<decltype(place), EnumPlace<Record>>) {
+          return store_choice(record, place, value, label, key.rule);
         } else {
           return read(place(record), value, label, key.rule);
         }

@@ -1,4 +1,4 @@
-// A Node that hands everything on to another one; who derives from it looks on, or in between.
+// ForwardingNode: passes every call to another Node. Derive from it to observe or change calls.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// Messages that have arrived at a node and that nobody took yet, and which peers are lost.
-// Plain data without locks: the real node guards it with a mutex, the simulator needs none.
+// Mailbox: messages that have arrived at a node and wait to be received, and the peers that are
+// lost. Plain data without locks: the real node guards it with a mutex; the simulator needs none.
 //
-// A node may live through several terms, one after the other. Messages and what was forgotten are
-// of a term; a lost peer and the end of the run outlive it.
+// A node may run several terms, one after the other. Messages and forgotten peers belong to a
+// term; lost peers and the end of the run do not.
 #pragma once
 
 #include <deque>
@@ -22,11 +22,11 @@ class Mailbox {
  public:
   Mailbox() = default;
   Mailbox(Mailbox&&) = default;
-  Mailbox& operator=(Mailbox&&) = delete;  // messages live in memory of their own mailbox
+  Mailbox& operator=(Mailbox&&) = delete;  // messages use the memory of their own mailbox
 
   void put(Message message) { arrived_.push_back(std::move(message)); }
 
-  // The oldest match. Throws Interrupted when there is none and none can come any more.
+  // The oldest match, if any. Throws Interrupted if there is none and none can come any more.
   std::optional<Message> take(Match match) {
     for (auto it = arrived_.begin(); it != arrived_.end(); ++it) {
       if (match.takes(*it)) {
@@ -43,7 +43,7 @@ class Mailbox {
   bool is_lost(Rank peer) const { return lost_.contains(peer); }
   void forget(Rank peer) { forgotten_.insert(peer); }
 
-  // The run is over: from now on every take() that finds no message throws.
+  // The run is over: after this, every take() that finds no message throws.
   void stop(std::string reason) {
     if (!stopped_) {
       stopped_ = std::move(reason);
@@ -85,7 +85,7 @@ class Mailbox {
     }
   }
 
-  // Memory that messages leave is kept for the next ones: in steady state nothing is allocated.
+  // Messages reuse the memory of earlier ones: in steady state nothing is allocated.
   std::unique_ptr<std::pmr::memory_resource> memory_ =
       std::make_unique<std::pmr::unsynchronized_pool_resource>();
   std::pmr::deque<Message> arrived_{memory_.get()};

@@ -16,7 +16,7 @@ std::optional<std::int64_t> take_tag(Mailbox& box, Match match) {
   return taken ? std::optional(taken->header.tag) : std::nullopt;
 }
 
-// Who was missed when take() threw; nothing when it did not.
+// The peer named by the exception of take(); nullopt if it did not throw.
 std::optional<Rank> missed(Mailbox& box, Match match) {
   try {
     box.take(match);
@@ -58,10 +58,10 @@ TEST(Mailbox, ALostPeerThrowsOnlyWhenWaitedFor) {
   box.lose(1, "worker 1 died");
   EXPECT_TRUE(box.is_lost(1));
   EXPECT_FALSE(box.is_lost(2));
-  EXPECT_EQ(take_tag(box, {Channel::kControl, 1}), 10) << "what had arrived comes first";
+  EXPECT_EQ(take_tag(box, {Channel::kControl, 1}), 10) << "arrived messages come first";
   EXPECT_EQ(missed(box, {Channel::kControl, 1}), 1);
   EXPECT_EQ(missed(box, {Channel::kControl, 2}), std::nullopt);
-  EXPECT_EQ(missed(box, {Channel::kControl}), 1) << "from any: it could have been the one";
+  EXPECT_EQ(missed(box, {Channel::kControl}), 1) << "from any: the message could have come from it";
 }
 
 TEST(Mailbox, TheFirstReasonOfALossIsKept) {
@@ -81,7 +81,7 @@ TEST(Mailbox, AForgottenPeerIsNotMissedByReceivesFromAny) {
   box.lose(1, "died");
   box.forget(1);
   EXPECT_EQ(missed(box, {Channel::kControl}), std::nullopt);
-  EXPECT_EQ(missed(box, {Channel::kControl, 1}), 1) << "from it alone none can come";
+  EXPECT_EQ(missed(box, {Channel::kControl, 1}), 1) << "from it alone no message can come";
   box.lose(2, "died too");
   EXPECT_EQ(missed(box, {Channel::kControl}), 2);
 }

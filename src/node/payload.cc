@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 constexpr int kSizeClasses = 48;                           // powers of two
-constexpr std::size_t kKeptBytes = std::size_t{64} << 20;  // of one size class
+constexpr std::size_t kKeptBytes = std::size_t{64} << 20;  // kept per size class
 
-// Blocks that nobody uses now, by size class. One per process: it holds no state that a run could
-// observe, only memory.
+// Unused blocks by size class. One pool per process: it holds only memory, no state that a run can
+// observe.
 class BlockPool {
  public:
   std::byte* take(int size_class) {
@@ -53,7 +53,7 @@ class BlockPool {
 };
 
 BlockPool& pool() {
-  static auto* instance = new BlockPool;  // outlives every block, also those freed at exit
+  static auto* instance = new BlockPool;  // never destroyed: blocks may be freed at exit
   return *instance;
 }
 
@@ -61,7 +61,7 @@ BlockPool& pool() {
 
 std::shared_ptr<std::byte> allocate_block(std::size_t size) {
   const auto size_class = static_cast<int>(std::bit_width(std::max<std::size_t>(size, 64) - 1));
-  MOTLEY_CHECK(size_class < kSizeClasses, "a block of {} bytes", size);
+  MOTLEY_CHECK(size_class < kSizeClasses, "cannot allocate a block of {} bytes", size);
   return {pool().take(size_class),
           [size_class](std::byte* block) { pool().give_back(block, size_class); }};
 }

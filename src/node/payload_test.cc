@@ -86,7 +86,7 @@ TEST(BlockPool, BlocksAreUsedAgain) {
   const std::byte* address = block.get();
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(address) % 64, 0U);
   block.reset();
-  EXPECT_EQ(allocate_block(8192).get(), address) << "the same class of sizes, up to 8 KiB";
+  EXPECT_EQ(allocate_block(8192).get(), address) << "same size class, up to 8 KiB";
 }
 
 TEST(BlockPool, BlocksInUseAreApart) {

@@ -1,12 +1,13 @@
-// A chart, what it shows in a sentence, its legend and the table behind it.
+// A card: a chart, a sentence about it, its legend and the table behind it.
 //
-// A kind of chart is {id, title, draw(subject, card)}, `wide` when it takes the whole width,
-// `paired` when it stands left of the next one; draw gives
+// A kind of chart is {id, title, draw(subject, card)}; `wide` if it takes the whole width, `paired`
+// if it is placed left of the next one. draw returns
 //   {sentence, config: {type, data, options}, table: () => table, legend, height, prepare}
-// or {absent: why} when there is nothing to draw ('' when no reader would ask). It is called again
-// for every new document and every change of colours; the chart stays and takes the new data.
+// or {absent: why} if there is nothing to draw ('' if no reason needs to be shown). It is called
+// again for every new document and every change of colours; the chart is kept and gets the new
+// data.
 
-// Chart.js merges these under what a kind of chart asks for.
+// Chart.js merges these with the options of each kind of chart.
 function commonOptions(narrow) {
   return {
     animation: false,
@@ -108,14 +109,14 @@ class ChartCard {
     }
   }
 
-  // One line needs no legend. Lines can be switched off and on; `fixed` ones only say what is what.
+  // One line needs no legend. Lines can be toggled; `fixed` ones are only explained.
   showLegend(drawn) {
     const items = drawn.legend || drawn.config.data.datasets.filter((set) => !set.unlisted);
     this.legend.hidden = items.length < 2 && !drawn.legend;
     const key = JSON.stringify(items.map((item) =>
         [item.label, item.borderColor, item.backgroundColor, item.borderDash]));
     if (this.legendKey === key) {
-      return;  // a button that has the focus keeps it
+      return;  // a focused button keeps the focus
     }
     this.legendKey = key;
     this.legend.replaceChildren(...items.map((item) => make('li', {},
@@ -143,7 +144,7 @@ class ChartCard {
   }
 }
 
-// As the line or area looks in the chart.
+// Shows the style of the line or area.
 function swatch(item) {
   const element = make('i', {class: item.area ? 'area' : 'stroke', 'aria-hidden': 'true'});
   if (item.area) {

@@ -18,7 +18,7 @@ function line(label, points, look) {
           pointHoverRadius: 4, pointHitRadius: 8, pointStyle: 'circle', pointBorderWidth: 0};
 }
 
-// A level across the chart that a curve is measured against.
+// A horizontal reference line.
 function level(label, value, max) {
   return {label, data: [{x: 0, y: value}, {x: max, y: value}], borderColor: colours.soft,
           backgroundColor: colours.soft, borderDash: [4, 4], borderWidth: 1.5, pointRadius: 0,
@@ -30,7 +30,7 @@ function points(run, name, at) {
       .map((metric) => ({x: at.of(metric), y: metric[name]}));
 }
 
-// One line per run, with dots at the evaluations while there are few lines.
+// One line per run, with dots at the evaluations if there are few lines.
 function runLines(runs, name, at) {
   const lines = runs.map((run) => line(run.name, points(run, name, at), seriesLook(run.id)));
   for (const set of runs.length > 4 ? lines : []) {
@@ -52,7 +52,7 @@ function lineConfig(datasets, at, yTitle, y = {}) {
   }};
 }
 
-// The axis ends where the run does; that odd number is not written.
+// The axis ends at the end of the run; that uneven number gets no tick label.
 function lastTickFits(max) {
   return (value, index, ticks) => index === ticks.length - 1 && index > 0 && value === max ?
       '' : compactTick(value);
@@ -60,11 +60,11 @@ function lastTickFits(max) {
 
 function whyNoMetrics(runs) {
   if (runs.some((run) => run.state === 'running')) {
-    return 'Neither accuracy nor loss yet: the model has not been evaluated.';
+    return 'No accuracy or loss yet: the model has not been evaluated.';
   }
   return runs.every((run) => run.state === 'failed') ? '' :
-      'Neither accuracy nor loss: the model was never evaluated. Phantom models have nothing to ' +
-      'evaluate.';
+      'No accuracy or loss: the model was never evaluated. Phantom models cannot be ' +
+      'evaluated.';
 }
 
 function metricTable(runs, names, caption) {
@@ -78,7 +78,7 @@ function metricTable(runs, names, caption) {
   });
 }
 
-// "12.3 s" or "60,032 samples", of the metric that a sentence is about.
+// "12.3 s" or "60,032 samples" for a metric.
 function when(metric, over) {
   return over === 'samples' ? `${number(metric.samples)} samples` : duration(metric.seconds);
 }
@@ -137,7 +137,7 @@ const kLoss = {
         runs.some((run) => run.metrics.some((metric) => known(metric[name]))) &&
         (i === 0 || runs.length === 1));
     if (names.length === 0) {
-      return {absent: ''};  // said where the accuracy would be
+      return {absent: ''};  // the accuracy card says why
     }
     const datasets = runs.length > 1 ?
         runLines(runs, 'loss', at) :
@@ -156,7 +156,7 @@ const kLoss = {
   },
 };
 
-// Bins as points at their middles. The last bin may be partly filled and would look like a fall.
+// Bins as points at their centres. The last bin may be incomplete and would look like a drop.
 function throughputPoints(run, unit) {
   const whole = run.binCount > 3 && run.binCount * run.binWidth > run.seconds * (1 + 1e-9) ?
       run.binCount - 1 : run.binCount;
@@ -164,7 +164,7 @@ function throughputPoints(run, unit) {
       ({x: (i + 0.5) * run.binWidth / unit.size, y: rate}));
 }
 
-// Steps end when they end: with short bins the bare curve is all teeth.
+// Samples are counted when a step ends, so with short bins the raw curve is jagged.
 function smoothed(all) {
   const reach = Math.floor(all.length / 50);
   return all.map((point, i) => ({x: point.x, y: mean(all.slice(Math.max(0, i - reach),
@@ -193,7 +193,7 @@ const kThroughput = {
     if (single) {
       const bare = throughputPoints(runs[0], at);
       if (bare.length >= 50) {
-        datasets.push({...line('bin by bin', bare, {borderColor: colours['band-deep']}),
+        datasets.push({...line('raw', bare, {borderColor: colours['band-deep']}),
                        borderWidth: 1});
       }
     }

@@ -1,5 +1,5 @@
-// A run's document as the page reads it: everything is there and of its kind, whoever wrote it. A
-// run that failed early may have little more than a name and a reason.
+// A run's document in the form that the page uses: every key is present and has the right type,
+// whatever the input. A run that failed early may have little more than a name and a reason.
 
 const kDoing = ['compute', 'communicate', 'wait'];
 const kDoingWords = {compute: 'computing', communicate: 'communicating', wait: 'waiting'};
@@ -8,7 +8,7 @@ function list(value) {
   return Array.isArray(value) ? value : [];
 }
 
-// An object with names in it, or null.
+// The value if it is an object, or null.
 function object(value) {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;
 }
@@ -82,13 +82,13 @@ function readRun(source, id) {
   const accuracies = run.metrics.map((metric) => metric.accuracy).filter(known);
   run.accuracy = accuracies.length ? accuracies[accuracies.length - 1] : null;
   run.bestAccuracy = accuracies.length ? Math.max(...accuracies) : null;
-  // A run that stopped at its target came where it should; others that stopped do not count.
+  // A run that stopped at its target was successful; other stopped runs do not count.
   run.counts = run.state === 'done' || run.state === 'running' ||
       (run.state === 'stopped' && run.why === 'target');
   return run;
 }
 
-// State in words, with the reason where there is one.
+// The state as text, with the reason if there is one.
 function stateWords(run) {
   if (run.state === 'stopped') {
     return run.why === 'target' ? 'reached its target' :
@@ -97,8 +97,8 @@ function stateWords(run) {
   return run.state === 'failed' && run.why ? `failed: ${run.why}` : run.state;
 }
 
-// Workers side by side, at most `most`: with more of them each place is the mean of a few
-// neighbours. [{first, last}] of indices.
+// Divides workers into at most `most` groups of neighbours, as [{first, last}] of indices. A chart
+// with many workers shows the mean of each group.
 function groupsOf(count, most) {
   const size = Math.max(1, Math.ceil(count / most));
   const groups = [];
@@ -118,7 +118,7 @@ function sumOf(run, name) {
   return run.workerList.reduce((sum, worker) => sum + worker[name], 0);
 }
 
-// {compute: 0.8, communicate: 0.1, wait: 0.1} of all the workers' time, or of one worker's.
+// The shares of the time of all given workers: {compute: 0.8, communicate: 0.1, wait: 0.1}.
 function partsOf(workers) {
   const seconds = kDoing.map((name) =>
       workers.reduce((sum, worker) => sum + worker[`${name}_seconds`], 0));

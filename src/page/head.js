@@ -1,5 +1,5 @@
-// What was run and what came of it, before any chart: name, strategy, state, progress, the figures
-// that count, the straggler; and of several runs the table that puts them side by side.
+// The head of the page: name, strategy, state, progress, the key figures and the straggler; for
+// several runs, the table that compares them.
 
 class RunHead {
   constructor(level) {
@@ -57,7 +57,7 @@ class RunHead {
     ].filter((fact) => fact !== '').join('  ·  '));
   }
 
-  // Elements stay, so that a live page does not flicker and a screen reader keeps its place.
+  // Elements are kept, so that a live page does not flicker and screen readers keep their place.
   showTiles(tiles) {
     if (this.tiles.children.length !== tiles.length) {
       this.tiles.replaceChildren(...tiles.map(() => make('div', {}, make('dt'), make('dd'),
@@ -68,7 +68,7 @@ class RunHead {
   }
 }
 
-// [what, figure, more]
+// [label, value, remark]
 function tilesOf(run) {
   const tiles = [
     [run.mode === 'simulate' ? 'Simulated time' : 'Time', duration(run.seconds),
@@ -96,8 +96,8 @@ function tilesOf(run) {
   return tiles;
 }
 
-// Speed is the time to the target where there is one, else samples per second; the first run that
-// has a speed is what the others are compared with.
+// Speed means time to target if there is a target, otherwise samples per second. The first run that
+// has a speed is the baseline.
 function speedsOf(runs) {
   const byTarget = runs.some((run) => run.target_accuracy !== null);
   const speeds = runs.map((run) => !run.counts ? null : byTarget ?
@@ -106,7 +106,7 @@ function speedsOf(runs) {
   return {byTarget, speedups: speeds.map((speed) => speed > 0 ? speed / first : null)};
 }
 
-// A number with a bar as long as its part of the greatest.
+// A number with a bar that shows it relative to the maximum.
 function barCell(words, part) {
   const bar = make('i', {class: 'bar', 'aria-hidden': 'true'});
   bar.style.width = `${Math.round(100 * part)}%`;
@@ -147,13 +147,13 @@ function comparisonTable(runs, choose) {
       (byTarget ? 'the time to its target.' : 'samples per second.')};
 }
 
-// The sentence that answers what was compared for.
+// The sentence that says which run is best.
 function verdict(runs) {
   const {byTarget, speedups} = speedsOf(runs);
   const best = largest(runs.map((_, i) => i).filter((i) => speedups[i] !== null),
       (i) => speedups[i]);
   if (best === null) {
-    return byTarget ? 'No run reached the target.' : 'No run came to its end.';
+    return byTarget ? 'No run reached the target.' : 'No run finished.';
   }
   const first = runs[speedups.findIndex(known)];
   const run = runs[best];

@@ -13,7 +13,7 @@
 namespace motley {
 namespace {
 
-// As a policy names a script or style that may be used: 'sha256-...'.
+// The hash of a script or style, as a Content-Security-Policy names it: 'sha256-...'.
 std::string source_hash(std::string_view text) {
   std::array<unsigned char, 32> hash{};
   MOTLEY_CHECK(EVP_Digest(text.data(), text.size(), hash.data(), nullptr, EVP_sha256(), nullptr),
@@ -23,7 +23,7 @@ std::string source_hash(std::string_view text) {
   return fmt::format("'sha256-{}'", reinterpret_cast<const char*>(base64.data()));
 }
 
-// Images: the icon, which is part of the page.
+// Images are allowed for the icon, which is part of the page.
 std::string policy(bool live) {
   return fmt::format(
       "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
@@ -32,7 +32,7 @@ std::string policy(bool live) {
       live ? "; connect-src 'self'" : "");
 }
 
-// Every character of `special` gives way to what `write` makes of it.
+// Replaces every character of `special` by what `write` returns for it.
 template <class Write>
 std::string escaped(std::string_view text, std::string_view special, Write write) {
   std::string result;
@@ -51,8 +51,8 @@ std::string html_text(std::string_view text) {
   return escaped(text, "<>&\"'", [](char c) { return fmt::format("&#{};", int{c}); });
 }
 
-// JSON that may stand in a script element: < > & are in strings alone, and stay what they are there
-// when written as \u003c. All that is not ASCII is written so by nlohmann.
+// JSON that is safe inside a script element. < > & occur only in strings, where \u003c means the
+// same. nlohmann escapes everything that is not ASCII.
 std::string script_json(const nlohmann::ordered_json& value) {
   const std::string text =
       value.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
@@ -61,7 +61,7 @@ std::string script_json(const nlohmann::ordered_json& value) {
 
 using Parts = std::map<std::string_view, std::string_view>;
 
-// Puts parts where the template has {{name}}. What a part contains is not looked at again.
+// Replaces each {{name}} of the template by its part. Parts are not expanded again.
 std::string fill(std::string_view form, const Parts& parts) {
   std::string page;
   while (true) {

@@ -1,15 +1,14 @@
-// The page of a run: charts, tables and what was run, in one file that needs nothing else.
+// The page of a run: charts, tables and the job, in one self-contained file.
 //
 //   write_plainly(dir / "report.html", report_page({document}, "fashion"));
 //
-// A document is what src/record makes of a run (record.json); the page draws it and nothing else.
-// It is the same page live: there the documents come as server-sent events, each of them whole, so
-// that it does not matter when a browser joins.
+// A document is what src/record makes of a run (record.json); the page shows nothing else. The live
+// page is the same page: there, documents arrive as server-sent events, each complete, so a browser
+// may join at any time.
 //
-// Names, job files and reasons are other people's text. They travel as JSON in which nothing can
-// end a script element, become text nodes and never markup, and the page's policy (a
-// Content-Security-Policy with the hashes of its own scripts and style) runs no other script and
-// asks no other host for anything.
+// Names, job files and reasons are untrusted text. They are embedded as JSON that cannot end a
+// script element and become text nodes, never markup. The page's Content-Security-Policy allows
+// only its own scripts and style, by hash, and no requests to other hosts.
 //
 // Cost: 250 KB besides the documents, most of it Chart.js.
 #pragma once
@@ -21,11 +20,11 @@
 
 namespace motley {
 
-// One self-contained page. `runs`: documents; several are overlaid and compared in a table.
+// A self-contained page of these run documents; several are overlaid and compared in a table.
 std::string report_page(const std::vector<nlohmann::ordered_json>& runs, std::string_view title);
 
-// The page that follows a run: the same, without data; it asks `events` (server-sent events, each
-// `data:` one whole run document as JSON in one line) of where it came from.
+// The page that follows a run: the same without data. It reads `events` from the server it came
+// from (server-sent events; each `data:` is one whole run document as JSON in one line).
 std::string live_page(std::string_view title);
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// The page: views of one run or of several, from the documents in it or from a feed of them.
+// The page: views of one run or of several, from the embedded documents or from a live feed.
 
 class Section {
   constructor(title, cards, tools = null) {
@@ -14,7 +14,7 @@ class Section {
   }
 }
 
-// Accuracy, loss and throughput, of one run or several, and the switch of their x axis.
+// Accuracy, loss and throughput, of one run or several, with a switch for the x axis.
 class Curves {
   constructor(title, suffix) {
     this.over = 'time';
@@ -36,12 +36,12 @@ class Curves {
   }
 }
 
-// The job as it was run, to read and to copy.
+// The job file, to read and to copy.
 class JobCard {
   constructor() {
     this.job = make('pre', {tabindex: 0});
     const copy = make('button', {type: 'button', class: 'more', onclick: async () => {
-      getSelection().selectAllChildren(this.job);  // at least ready to be copied by hand
+      getSelection().selectAllChildren(this.job);  // if copying fails, it is at least selected
       try {
         await navigator.clipboard.writeText(this.job.textContent);
         setText(copy, 'Copied');

@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-// What stands between the first `open` and the next `close`.
+// The text between the first `open` and the next `close`.
 std::string between(const std::string& page, const std::string& open, const std::string& close) {
   const std::size_t from = page.find(open);
   EXPECT_NE(from, std::string::npos) << open;
@@ -23,7 +23,7 @@ std::string data_of(const std::string& page) {
   return between(page, "<script type=\"application/json\" id=\"runs\">", "</script>");
 }
 
-// The page without the files that are part of it, as they are tested in a browser.
+// The page without the embedded files, which are tested in a browser.
 std::string frame_of(std::string page) {
   for (const std::string_view part : {kStyle, kChartScript, kPageScript}) {
     const std::size_t at = page.find(part);
@@ -49,12 +49,12 @@ TEST(Page, HoldsTheDocumentsAsTheyWere) {
   EXPECT_EQ(data_of(live_page("live")), "[]");
 }
 
-TEST(Page, LetsNoTextOutOfItsPlace) {
+TEST(Page, EscapesUntrustedText) {
   const std::string page = report_page({hostile_run(), hostile_run()}, kHostile);
   const std::string data = data_of(page);
   EXPECT_EQ(data.find_first_of("<>&"), std::string::npos);
   for (const char c : data) {
-    ASSERT_LT(static_cast<unsigned char>(c), 0x80);  // so U+2028 and U+2029 are not there either
+    ASSERT_LT(static_cast<unsigned char>(c), 0x80);  // so U+2028 and U+2029 do not occur either
   }
   const auto runs = nlohmann::ordered_json::parse(data);
   EXPECT_EQ(runs.at(1).at("name"), kHostile);
@@ -68,7 +68,7 @@ TEST(Page, LetsNoTextOutOfItsPlace) {
   EXPECT_EQ(between(page, "data-title=\"", "\">").find('"'), std::string::npos);
 }
 
-// Scripts and styles run by their hashes alone; nothing else may be loaded, from anywhere.
+// Scripts and styles are allowed by hash only; nothing else may be loaded, from anywhere.
 TEST(Page, NeedsNothingBesideItself) {
   for (const bool live : {false, true}) {
     const std::string page = live ? live_page("x") : report_page({sample_run({})}, "x");
@@ -88,7 +88,7 @@ TEST(Page, NeedsNothingBesideItself) {
   }
 }
 
-// What the scripts put into the page is text, never markup, and they make no code of text.
+// The scripts put text into the page, never markup, and never execute text.
 TEST(Page, MakesNoMarkupOfText) {
   const std::string script(kPageScript);
   for (const char* way : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
@@ -97,7 +97,7 @@ TEST(Page, MakesNoMarkupOfText) {
   }
 }
 
-// The issue's own size: 64 workers, 2,000 steps.
+// 64 workers, 2,000 steps.
 TEST(Page, OfManyWorkersIsSmall) {
   EXPECT_LT(report_page({sample_run({.workers = 64})}, "large").size(), 5'000'000u);
   EXPECT_LT(live_page("live").size(), 300'000u);

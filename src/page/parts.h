@@ -1,4 +1,4 @@
-// The page's files, as text; the build makes parts.cc of them (cmake/embed.cmake).
+// The page's files as text. The build generates parts.cc from them (cmake/embed.cmake).
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as the reader chose. All colours are variables of
+// Light or dark colours: the system's choice or the reader's. All colours are variables of
 // page.css; charts read them from there, so both schemes are defined in one place.
 
 const scheme = {
@@ -18,7 +18,7 @@ const scheme = {
     try {
       localStorage.setItem('motley-scheme', choice);
     } catch {
-      // Storage may be switched off; then the choice lasts as long as the page.
+      // If storage is disabled, the choice lasts as long as the page.
     }
     this.apply();
   },
@@ -33,7 +33,7 @@ const scheme = {
         this.choice, (choice) => this.choose(choice));
     place.replaceWith(switcher);
     this.dark.addEventListener('change', () => this.apply());
-    // Paper is light.
+    // Print in light colours.
     let before = null;
     window.addEventListener('beforeprint', () => {
       before = this.choice;
@@ -48,7 +48,7 @@ const scheme = {
   },
 };
 
-// A row of radio buttons, one of which is on.
+// A row of radio buttons.
 let switches = 0;
 function makeSwitch(label, choices, chosen, choose) {
   const name = `switch-${++switches}`;
@@ -75,7 +75,8 @@ const colours = {
   },
 };
 
-// Colours repeat after eight; dashes tell apart those that are alike, for every eye.
+// Colours repeat after eight; dashes distinguish lines of the same colour, also for colour-blind
+// readers.
 const kDashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 function seriesLook(index) {
   const count = colours.series.length;

@@ -1,12 +1,12 @@
-// Tables: the figures behind the charts, and those that are no chart.
+// Tables: the figures behind the charts, and those without a chart.
 //
-// A table is {caption, columns: [{name, text}], rows: [[...]]}; columns hold numbers (aligned to
-// the right) unless they say `text: true`. Cells are strings or elements. A row may have a `look`,
-// and a cell that is `wide` up to the end of the row.
+// A table is {caption, columns: [{name, text}], rows: [[...]]}. Columns hold right-aligned numbers
+// unless they have `text: true`. Cells are strings or elements. A row may have a `look`; a `wide`
+// cell extends to the end of the row.
 
 const kFirstRows = 200;
 
-// The caption that is seen stands outside the box, where a wide table does not carry it away.
+// The visible caption is outside the scrolling box, so a wide table does not scroll it away.
 function makeTable({caption, columns, rows}, first = kFirstRows) {
   const body = make('tbody');
   const fill = (from, to) => body.append(...rows.slice(from, to).map((row) =>
@@ -33,7 +33,7 @@ function makeTable({caption, columns, rows}, first = kFirstRows) {
   return make('div', {}, seen, box, more);
 }
 
-// The table behind a chart: made when it is opened, and made anew while it stays open.
+// The table behind a chart: built when it is opened, and rebuilt while it stays open.
 class TableBehind {
   constructor(title) {
     this.place = make('div');
@@ -56,7 +56,7 @@ class TableBehind {
   }
 }
 
-// Decisions: the first few, and all of them for who wants them.
+// Decisions: the first few, and a button for all of them.
 class DecisionsCard {
   constructor() {
     this.place = make('div');
@@ -69,7 +69,7 @@ class DecisionsCard {
     const count = run.decisions.length;
     this.element.hidden = count === 0;
     if (count === 0 || (this.count === count && this.run === run.id)) {
-      return;  // nothing new: what a reader has opened or scrolled to stays
+      return;  // no change: keep what the reader has opened or scrolled to
     }
     this.count = count;
     this.run = run.id;
@@ -86,12 +86,12 @@ class DecisionsCard {
   }
 }
 
-// Figures that a method has of its own.
+// The method's own figures.
 class MethodCard {
   constructor() {
     this.place = make('div');
     this.element = make('section', {class: 'card', id: 'method'},
-        make('h3', {}, 'Figures of the method'), this.place);
+        make('h3', {}, 'Figures from the method'), this.place);
   }
 
   update(run) {
@@ -101,7 +101,7 @@ class MethodCard {
         known(value) ? (Number.isInteger(value) ? number(value) : figure(value)) :
         value === null ? kNothing : text(value);
     this.place.replaceChildren(makeTable({
-      caption: `What ${text(run.strategy.sync) || 'the method'} says of the run`,
+      caption: `What ${text(run.strategy.sync) || 'the method'} reports about the run`,
       columns: [{name: 'Figure', text: true}, {name: 'Value', text: true}],
       rows: entries.map(([name, value]) => [spaced(name), show(value)])}));
   }

@@ -1,24 +1,24 @@
-// The timeline: one row per worker, one column per bin; a cell is filled from below with what part
-// of the bin the worker computed, communicated and waited.
+// The timeline: one row per worker, one column per bin. A cell is filled from below with the shares
+// of the bin that the worker computed, communicated and waited.
 //
-// Chart.js makes the axes; the cells are drawn by a plugin, once, onto a canvas of their own that
-// is copied whenever the chart is drawn. A row never gets thinner than 8 pixels: with more than 80
-// workers it is the mean of some neighbours. So any number of workers costs about the same to draw.
+// Chart.js draws the axes. A plugin draws the cells once onto a separate canvas, which is copied
+// whenever the chart is drawn. A row is at least 8 pixels high: with more than 80 workers it is the
+// mean of some neighbours. So any number of workers costs about the same to draw.
 
 const kMostRows = 80;
 
-// Who waits least is who the others wait for: that one comes first.
+// The worker that waits least is the one the others wait for: it comes first.
 function waitOf(worker) {
   return partsOf([worker]).wait;
 }
 
-// Workers from the first row to the last, by 'rank' or by 'waiting'.
+// The workers in the order of rows, by 'rank' or by 'waiting'.
 function timelineOrder(run, order) {
   return order === 'rank' ? run.workerList :
       [...run.workerList].sort((a, b) => waitOf(a) - waitOf(b));
 }
 
-// Parts of the bins, row after row: [row][bin][doing] in one array.
+// The shares of all bins in one array: [row][bin][doing].
 function timelineCells(run, order) {
   const workers = timelineOrder(run, order);
   const groups = groupsOf(workers.length, kMostRows);
@@ -52,7 +52,7 @@ function rowName(cells, row) {
       `${percent(waitOf(last))} of their time`;
 }
 
-// On the axis: a rank, or how much a group waits, which is what groups are in order of.
+// The axis label: a rank, or how much a group waits if groups are sorted by that.
 function rowLabel(cells, row) {
   const workers = rowWorkers(cells, row);
   return workers.length === 1 || cells.order === 'rank' ? String(workers[0].rank) :
@@ -64,7 +64,7 @@ function partsAt(cells, row, bin) {
   return kDoing.map((_, doing) => cells.parts[at + doing]);
 }
 
-// The cells as a picture of `width` times `height` pixels.
+// Draws the cells as an image of `width` by `height` pixels.
 function drawCells(cells, width, height) {
   const picture = document.createElement('canvas');
   picture.width = width;
@@ -72,7 +72,7 @@ function drawCells(cells, width, height) {
   const context = picture.getContext('2d');
   const rows = cells.groups.length;
   const gap = Math.max(1, Math.round(height / rows / 10));
-  const columns = Math.min(cells.bins, width);  // more bins than pixels: every so many-th is drawn
+  const columns = Math.min(cells.bins, width);  // more bins than pixels: skip some
   for (let row = 0; row < rows; ++row) {
     const top = Math.round(row * height / rows) + gap;
     const bottom = Math.round((row + 1) * height / rows);
@@ -137,7 +137,7 @@ const cellsPlugin = {
   },
 };
 
-// What the pointer or the arrow keys are at, in words below the chart.
+// Shows below the chart, as text, the cell at the pointer or selected with the arrow keys.
 class TimelineReader {
   constructor(card) {
     this.words = make('output', {class: 'readout', 'aria-live': 'polite'});
@@ -209,7 +209,7 @@ function timelineSentence(run, cells) {
       (size > 1 ? ` Each row is the mean of ${size} workers.` : '');
 }
 
-// Some equal spans of the run, in which the table says what a worker did.
+// Divides the run into a few equal spans; the table says what each worker did in them.
 function timelineTable(run) {
   const spans = groupsOf(run.binCount, 8);
   const moment = (bin) => number(bin * run.binWidth, 1);

@@ -1,6 +1,6 @@
 'use strict';
-// Figures in words, and elements to put them in. Text of a document becomes text nodes, never
-// markup: make() has no way to do anything else.
+// Formats figures as text and makes elements for them. Text of a document becomes text nodes, never
+// markup: make() cannot do anything else.
 
 // make('p', {class: 'note'}, 'text', element, ...). Attributes that are null are left out.
 function make(tag, attributes = {}, ...children) {
@@ -41,7 +41,7 @@ function number(value, digits = 0, least = digits) {
   return formats.get(key).format(value);
 }
 
-// Three to four digits that count: 4,881 and 0.412, and no zeros behind them.
+// Three to four significant digits, without trailing zeros: 4,881 and 0.412.
 function figure(value) {
   const size = Math.abs(value);
   return size >= 1e6 ? compact(value) :
@@ -58,7 +58,7 @@ function percent(part) {
   return known(part) ? `${number(100 * part)} %` : kNothing;
 }
 
-// A mean of nothing is not known.
+// The mean; null if there are no values.
 function mean(values) {
   return values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
 }
@@ -90,7 +90,7 @@ function bytes(count) {
   return `${number(value, unit === 'B' || value >= 100 ? 0 : 1, 0)} ${unit}`;
 }
 
-// What a time axis counts in, so that its ticks are round: seconds, minutes or hours.
+// The unit of a time axis that gives round ticks: seconds, minutes or hours.
 function timeUnit(seconds) {
   return seconds >= 3 * 3600 ? {name: 'hours', size: 3600} :
       seconds >= 600 ? {name: 'minutes', size: 60} : {name: 'seconds', size: 1};

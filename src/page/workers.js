@@ -1,4 +1,4 @@
-// What every worker did, sent and was given: bars and lines with one place per worker, of one run.
+// What every worker did, sent and was given: bars and lines with one place per worker, for one run.
 // With very many workers a place is the mean of a few neighbours (groupsOf).
 
 const kMostBars = 80;
@@ -107,7 +107,7 @@ const kBehind = {
       return {absent: ''};
     }
     const most = counts.reduce((last, count, i) => count > 0 ? i : last, 0);
-    // The last of many counts what is beyond it, too.
+    // The last bar also counts everything beyond it.
     const labels = counts.slice(0, most + 1).map((_, i) =>
         i === counts.length - 1 && farthest > i ? `${i}+` : String(i));
     return {
@@ -119,14 +119,14 @@ const kBehind = {
         label: (item) => `${number(item.parsed.y)} times, ${percent(item.parsed.y / all)}`}),
       table: () => ({
         caption: `${what || 'Behind'}: how often`,
-        columns: [{name: 'Behind'}, {name: 'Times'}, {name: 'Part'}],
+        columns: [{name: 'Behind'}, {name: 'Times'}, {name: 'Share'}],
         rows: labels.map((label, i) => [label, number(counts[i]), percent(counts[i] / all)]),
       }),
     };
   },
 };
 
-// A share holds until the next step begins.
+// A share is valid until the next step begins.
 function held(shares) {
   let last = null;
   return shares.map((share) => (last = known(share) ? share : last));
@@ -144,9 +144,9 @@ function shareLine(run, worker, at, look) {
           stepped: 'before', pointRadius: 0};
 }
 
-// Many workers' lines hide each other: the spread of them is what can be read.
-const kSpread = [['least', 0], ['a tenth below', 0.1], ['median', 0.5], ['a tenth above', 0.9],
-                 ['most', 1]];
+// With many workers, single lines hide each other; show their spread instead.
+const kSpread = [['minimum', 0], ['10th percentile', 0.1], ['median', 0.5],
+                 ['90th percentile', 0.9], ['maximum', 1]];
 function shareSpread(run) {
   const rows = run.workerList.map((worker) => held(worker.shares));
   return Array.from({length: run.binCount}, (_, bin) => {
@@ -165,7 +165,7 @@ function spreadLines(run, at) {
   const lines = [
     {...base, ...line('median', of(2), seriesLook(0)), pointRadius: 0},
     {...band('', 1, false, 'transparent'), unlisted: true},
-    band('four fifths of the workers', 3, '-1', colours['band-deep']),
+    band('middle 80 % of the workers', 3, '-1', colours['band-deep']),
     {...band('', 0, false, 'transparent'), unlisted: true},
     band('all workers', 4, '-1', colours.band),
   ];

@@ -43,12 +43,12 @@ std::vector<Column> columns(const std::optional<std::string>& target) {
   return all;
 }
 
-// The figures of a run that counts.
+// The value of a figure if the run counts.
 std::optional<double> figure_of(const ComparedRun& run, FigureOf figure) {
   return run.trouble ? std::nullopt : run.*figure;
 }
 
-// What the best of a column looks like; empty when all look alike, since then none is better.
+// The text of the best value of a column; empty if all look the same, since then none is better.
 std::string best_text(const std::vector<ComparedRun>& runs, const Column& column) {
   std::optional<double> best;
   bool differ = false;
@@ -109,7 +109,7 @@ double pace_missed(const Json& summary) {
   return most;
 }
 
-// What stands behind a row: what went wrong, or why its times are not to be trusted.
+// The remark behind a row: what went wrong, or why its times are not reliable.
 std::string remark(const ComparedRun& run) {
   constexpr double kWorthSaying = 0.02;
   if (run.trouble) {
@@ -132,7 +132,7 @@ std::optional<double> speed_of(const ComparedRun& run, bool by_target) {
                                                        : std::nullopt;
 }
 
-// "0.86", or "target" where runs have targets of their own; nothing where none has one.
+// "0.86", or "target" if runs have different targets; nullopt if none has one.
 std::optional<std::string> target_in_words(const std::vector<ComparedRun>& runs) {
   std::optional<std::string> words;
   for (const ComparedRun& run : runs) {

@@ -56,7 +56,7 @@ TEST(ComparedRun, ThatWasStoppedDoesNotCount) {
   Summary summary;
   summary.stopped = "SIGINT";
   EXPECT_EQ(compared_run(to_json(summary)).trouble, "stopped by SIGINT");
-  summary.stopped = "target";  // it ended early because it had come where it should
+  summary.stopped = "target";  // it ended early because it reached its target
   EXPECT_EQ(compared_run(to_json(summary)).trouble, std::nullopt);
 }
 
@@ -81,7 +81,7 @@ TEST(Comparison, WithATargetIsByTheTimeToReachIt) {
             std::string::npos);
 }
 
-TEST(Comparison, WhatWentWrongIsInItsRowAndIsNeverTheBest) {
+TEST(Comparison, AFailedRunShowsItsReasonAndIsNeverTheBest) {
   ComparedRun failed;
   failed.name = "failed";
   failed.trouble = "worker 2 was killed";
@@ -102,7 +102,7 @@ TEST(Comparison, SaysWhenTheMachineWasTooSmall) {
   EXPECT_NE(table.find("  pace missed in 25 % of steps\n"), std::string::npos) << table;
 }
 
-TEST(Comparison, OfRunsThatAllFailedNamesNoBest) {
+TEST(Comparison, NamesNoBestIfAllRunsFailed) {
   ComparedRun failed;
   failed.name = "x";
   failed.trouble = "no";

@@ -26,8 +26,12 @@ std::string_view name_of(RunState state) {
   return "";
 }
 
-std::string who(Rank rank) {
-  return rank == kCoordinator ? "coordinator" : fmt::format("worker {}", rank);
+std::string who(const RunRecord& record, Rank rank) {
+  if (rank == kCoordinator) {
+    return "coordinator";
+  }
+  const int server = rank - record.facts().workers;
+  return server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
 }
 
 Json straggler_of(const RunRecord& record) {
@@ -40,7 +44,7 @@ Json straggler_of(const RunRecord& record) {
           {"reason", fmt::format("worker {} {}", straggler->rank, straggler->reason)}};
 }
 
-// Seconds of the last bin that have passed.
+// The elapsed part of a bin in seconds; the last bin is usually incomplete.
 Seconds length_of_bin(const RunRecord& record, std::size_t bin) {
   const Seconds passed = record.seconds() - static_cast<Seconds>(bin) * record.bin_width();
   return std::clamp(passed, record.bin_width() * 1e-3, record.bin_width());
@@ -101,7 +105,7 @@ Json worker_of(const RunRecord& record, Rank rank, const Moment& moment) {
           {"shares", shares_of(record, rank)}};
 }
 
-// In order of time: what workers tell arrives in any order.
+// In order of time: reports of workers arrive in any order.
 Json decisions_of(const RunRecord& record) {
   std::vector<const RunRecord::Decided*> order;
   record.decisions().for_each([&](const RunRecord::Decided& each) { order.push_back(&each); });
@@ -109,7 +113,7 @@ Json decisions_of(const RunRecord& record) {
   Json decisions = Json::array();
   for (const RunRecord::Decided* each : order) {
     decisions.push_back({{"seconds", brief_number(each->decision.at)},
-                         {"who", who(each->who)},
+                         {"who", who(record, each->who)},
                          {"kind", each->decision.kind},
                          {"what", each->decision.what},
                          {"reason", each->decision.reason}});

@@ -1,5 +1,5 @@
-// The document of a run, record.json: what the report and the live page draw. docs/record.md
-// says what is in it.
+// The document of a run, record.json, which the report and the live page draw. docs/record.md
+// describes it.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@
 
 namespace motley {
 
-// What is known only at the moment when it is asked.
+// What is known only while the run is going on.
 struct Moment {
-  std::optional<Seconds> eta;  // until the run is over, in the time of who waits for it
-  std::function<Activity(Rank)> activity_of;  // of a worker; none: the run is over
+  std::optional<Seconds> eta;                 // estimated wall-clock seconds until the run ends
+  std::function<Activity(Rank)> activity_of;  // what a worker is doing; unset when the run is over
 };
 
 nlohmann::ordered_json document_of(const RunRecord& record, const Moment& moment = {});
 
-// One line; text that is no UTF-8 is made so.
+// The document as one line. Text that is not UTF-8 is converted.
 std::string one_line(const nlohmann::ordered_json& document);
 
 }  // namespace motley

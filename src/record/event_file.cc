@@ -23,8 +23,7 @@ void put(std::string& out, T value) {
   out.append(raw, sizeof raw);
 }
 
-// The wire format of protocol buffers: a key (number of the field, kind of what follows), then the
-// value.
+// The wire format of protocol buffers: a key (field number and wire type), then the value.
 enum class Wire : std::uint8_t { kVarint = 0, k64Bit = 1, kBytes = 2, k32Bit = 5 };
 
 void put_varint(std::string& out, std::uint64_t value) {
@@ -66,7 +65,7 @@ std::string value_of(const std::string& tag, double number, bool describe) {
   put_bytes(value, kValueTag, tag);
   put_key(value, kValueSimple, Wire::k32Bit);
   put(value, static_cast<float>(number));
-  if (describe) {  // which of TensorBoard's pages draws it; needed once for a tag
+  if (describe) {  // tells TensorBoard how to draw the tag; needed once per tag
     std::string plugin;
     put_bytes(plugin, kPluginDataName, "scalars");
     std::string metadata;
@@ -90,7 +89,7 @@ std::string record_of(std::string_view data) {
   return record;
 }
 
-// 0, or why not all of it was written.
+// Returns 0, or errno if not everything was written.
 int write_whole(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
@@ -157,7 +156,7 @@ Status EventFile::add(double wall_time, std::int64_t step,
     return status;
   }
   for (const auto& [tag, number] : scalars) {
-    described_.insert(tag);  // now that the file has it
+    described_.insert(tag);  // only now that the file has it
   }
   return {};
 }
@@ -165,9 +164,9 @@ Status EventFile::add(double wall_time, std::int64_t step,
 Status EventFile::append(std::string_view event) {
   const std::string record = record_of(event);
   if (const int problem = write_whole(descriptor_, record); problem != 0) {
-    // Half a record would end the file for every reader.
+    // A partial record would make the rest of the file unreadable.
     const int taken_back = ::ftruncate(descriptor_, static_cast<off_t>(size_));
-    static_cast<void>(taken_back);  // what is no file, as a pipe, has no length
+    static_cast<void>(taken_back);  // fails for a pipe, which has no length
     return not_written(path_, problem);
   }
   size_ += record.size();

@@ -1,5 +1,5 @@
-// What can go wrong with the file. What is in it is read back in tests/readers, by readers that
-// share nothing with the writer.
+// Tests of errors. The contents are checked in tests/readers, by readers that share no code with
+// the writer.
 #include "record/event_file.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// No file of this process may become longer, while it lives.
+// While it lives, no file of this process can grow.
 class ShortDisk {
  public:
   explicit ShortDisk(rlim_t longest) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -50,7 +50,7 @@ TEST(EventFile, BeginsAnew) {
   EXPECT_EQ(contents(path).size(), 12u + 9 + 15 + 4);
 }
 
-TEST(EventFile, WhatCannotBeMadeIsOneLine) {
+TEST(EventFile, AFileThatCannotBeCreatedIsOneLine) {
   ScratchDir scratch;
   const std::string path = scratch.file("nowhere/file");
   const auto file = EventFile::create(path);
@@ -64,7 +64,7 @@ TEST(EventFile, AFullDiskIsOneLine) {
   EXPECT_EQ(file.error().message, "/dev/full: cannot be written: No space left on device");
 }
 
-TEST(EventFile, WhatDoesNotFitIsTakenBackAndMayFollowLater) {
+TEST(EventFile, ARecordThatDoesNotFitIsRemovedAndCanBeRetried) {
   ScratchDir scratch;
   const std::string path = scratch.file("short");
   const std::string whole = scratch.file("whole");
@@ -83,7 +83,7 @@ TEST(EventFile, WhatDoesNotFitIsTakenBackAndMayFollowLater) {
   EXPECT_EQ(contents(path), before);
   ASSERT_TRUE(file->add(2, 2, {{"a", 2}, {"b", 3}}));
   ASSERT_TRUE(other->add(2, 2, {{"a", 2}, {"b", 3}}));
-  EXPECT_EQ(contents(path), contents(whole));  // also that "b" is described there
+  EXPECT_EQ(contents(path), contents(whole));  // "b" is described there too
 }
 
 TEST(EventFile, MovesWithItsFile) {

@@ -1,4 +1,4 @@
-// Values as JSON has them: no NaN, no infinity; what is not a number is null.
+// Numbers as JSON allows them: NaN and infinity become null.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace motley {
 
 nlohmann::ordered_json number(double value);
 nlohmann::ordered_json number(std::optional<double> value);
-// To four digits, which is more than a chart shows.
+// Rounded to four digits, which is more than a chart shows.
 nlohmann::ordered_json brief_number(double value);
 
 nlohmann::ordered_json figures_to_json(const Figures& figures);

@@ -1,6 +1,6 @@
-// Kept: the first and the last of a long row of entries, and how many there were between. Its
-// memory is bounded however long a run goes on: the beginning shows how it found its way, the end
-// how it goes.
+// Kept: the first and the last entries of a long sequence, and how many were dropped in between.
+// Memory is bounded however long a run takes; the beginning and the end are usually of most
+// interest.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace motley {
 template <class Entry>
 class Kept {
  public:
-  // At most `limit` entries, half of them from the beginning.
+  // Keeps at most `limit` entries, half of them from the beginning.
   explicit Kept(std::size_t limit) : first_(limit - limit / 2), last_(limit / 2) {}
 
   void add(Entry entry) {
@@ -29,7 +29,7 @@ class Kept {
 
   std::size_t size() const { return entries_.size(); }
   std::size_t left_out() const { return left_out_; }
-  // In the order in which they came.
+  // In the order of arrival.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -41,7 +41,7 @@ class Kept {
   const std::size_t first_;
   const std::size_t last_;
   std::vector<Entry> entries_;
-  std::size_t oldest_ = 0;  // of the last ones, which go round
+  std::size_t oldest_ = 0;  // index of the oldest in the ring buffer last_
   std::size_t left_out_ = 0;
 };
 

@@ -60,7 +60,7 @@ std::string straggler_text(const Straggler& straggler) {
   return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
 }
 
-// The bytes of the first character, of UTF-8.
+// The bytes of the first UTF-8 character.
 std::string_view next_character(std::string_view text) {
   std::size_t size = 1;
   while (size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) {
@@ -69,8 +69,8 @@ std::string_view next_character(std::string_view text) {
   return text.substr(0, size);
 }
 
-// What would move the cursor or turn the line round: controls of ASCII and of Latin-1 (C2 80 to
-// C2 9F), and the marks of direction and ends of lines (E2 80 8B to E2 81 AF).
+// Characters that move the cursor or change the direction of the line: ASCII and Latin-1 controls
+// (C2 80 to C2 9F), direction marks and line separators (E2 80 8B to E2 81 AF).
 bool is_control(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   return byte(0) < 0x20 || byte(0) == 0x7F ||
@@ -79,8 +79,8 @@ bool is_control(std::string_view character) {
           ((byte(1) == 0x80 && byte(2) >= 0x8B) || byte(1) == 0x81));
 }
 
-// The beginning of a line that takes so many columns. From E1 84 80 on, where the wide characters
-// of East Asia begin, each counts as two, which some are not.
+// The part of a line that fits into `columns`. Characters from E1 84 80 on (East Asian wide ones
+// begin there) count as two columns, although some are narrow.
 std::string cut(std::string_view line, std::size_t columns) {
   std::string text;
   std::size_t used = 0;
@@ -127,7 +127,7 @@ std::string progress_line(const RunRecord& record, const Moment& moment) {
 }
 
 std::vector<std::string> live_block(const RunRecord& record, const Moment& moment, TextRoom room) {
-  constexpr std::size_t kOtherLines = 5;  // beside the workers', and one below for the cursor
+  constexpr std::size_t kOtherLines = 5;  // besides the workers' lines, and one for the cursor
   const auto paces = record.recent();
   std::vector<std::string> lines = {head_line(record)};
   const double part = part_done(record);
@@ -151,7 +151,7 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   if (const auto straggler = find_straggler(paces)) {
     lines.push_back("  " + straggler_text(*straggler));
   }
-  if (lines.size() + 1 > room.rows) {  // the bar is what counts
+  if (lines.size() + 1 > room.rows) {  // the bar is the most important line
     lines.erase(lines.begin());
     lines.resize(std::clamp<std::size_t>(room.rows, 2, lines.size() + 1) - 1);
   }

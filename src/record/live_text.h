@@ -1,4 +1,4 @@
-// A run under way in words, for a terminal or for a log: pure text, the drawing is progress.h's.
+// The state of a running run as text, for a terminal or a log. Pure; progress.h does the drawing.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace motley {
 
-// Room on the screen.
+// The size of the screen.
 struct TextRoom {
   std::size_t columns = 80;
   std::size_t rows = 24;
@@ -19,12 +19,12 @@ struct TextRoom {
 // "step 244/469  4880 samples/s  loss 0.4123  accuracy 0.8121  ETA 0:12"
 std::string progress_line(const RunRecord& record, const Moment& moment);
 
-// The whole run: a bar, a line per worker as far as there is room, and the straggler. No line is
-// wider than the room.
+// The whole run: a bar, one line per worker as far as they fit, and the straggler. No line is wider
+// than the screen.
 std::vector<std::string> live_block(const RunRecord& record, const Moment& moment, TextRoom room);
 
-// The same for a log: progress, then a line of every worker, each with its rank in front. Of many
-// workers the straggler alone.
+// The same for a log: progress, then one line per worker, each beginning with its rank. With many
+// workers only the straggler is listed.
 std::vector<std::string> plain_lines(const RunRecord& record, const Moment& moment);
 
 }  // namespace motley

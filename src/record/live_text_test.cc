@@ -7,7 +7,7 @@
 namespace motley {
 namespace {
 
-// Two steps of each worker, the last of which is four times slower.
+// Two steps of each worker; the last worker is four times slower.
 RunRecord record_of(int workers) {
   RunFacts facts;
   facts.name = "fashion";

@@ -10,12 +10,12 @@
 namespace motley {
 namespace {
 
-// The text as it grows: a family's two comments, then its samples.
+// Builds the text: each family has two comment lines, then its samples.
 class Exposition {
  public:
   void gauge(std::string_view name, std::string_view help) { family(name, "gauge", help); }
   void counter(std::string_view name, std::string_view help) { family(name, "counter", help); }
-  // `labels` as they stand between the braces.
+  // `labels` is the text between the braces.
   template <class Number>
   void sample(Number value, std::string_view labels = {}) {
     const std::string braced = labels.empty() ? "" : fmt::format("{{{}}}", labels);
@@ -43,7 +43,7 @@ std::string label(std::string_view name, std::string_view value) {
 }
 
 void add_run(Exposition& out, const RunFigures& run) {
-  out.gauge("motley_run_info", "What runs.");
+  out.gauge("motley_run_info", "Name, mode and method of the run.");
   out.sample(1, fmt::format("{},{},{},{},{}", label("name", run.name), label("mode", run.mode),
                             label("sync", run.sync), label("allocation", run.allocation),
                             label("codec", run.codec)));
@@ -60,18 +60,18 @@ void add_run(Exposition& out, const RunFigures& run) {
   out.counter("motley_sent_bytes_total", "Bytes that all workers have sent.");
   out.sample(run.bytes_sent);
   if (run.train_loss) {
-    out.gauge("motley_train_loss", "Loss of what was trained on of late.");
+    out.gauge("motley_train_loss", "Mean loss of recent training samples.");
     out.sample(*run.train_loss);
   }
   if (run.test) {
-    out.gauge("motley_test_loss", "Loss on the test data, when it was last evaluated.");
+    out.gauge("motley_test_loss", "Loss on the test data at the last evaluation.");
     out.sample(run.test->loss);
-    out.gauge("motley_test_accuracy", "Part of the test data that is told right, 0 to 1.");
+    out.gauge("motley_test_accuracy", "Accuracy on the test data at the last evaluation, 0 to 1.");
     out.sample(run.test->accuracy);
   }
 }
 
-// One family: a sample per worker.
+// One family with a sample per worker.
 template <class Number>
 void add_each(Exposition& out, const RunFigures& run, Number WorkerFigures::*figure) {
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
@@ -81,7 +81,7 @@ void add_each(Exposition& out, const RunFigures& run, Number WorkerFigures::*fig
 
 void add_workers(Exposition& out, const RunFigures& run) {
   if (run.workers.empty()) {
-    return;  // a family without samples says nothing
+    return;  // a family without samples would be useless
   }
   out.counter("motley_worker_seconds_total", "Where a worker's time went.");
   for (std::size_t i = 0; i < run.workers.size(); ++i) {
@@ -94,7 +94,7 @@ void add_workers(Exposition& out, const RunFigures& run) {
   add_each(out, run, &WorkerFigures::samples);
   out.counter("motley_worker_steps_total", "Steps that a worker has taken.");
   add_each(out, run, &WorkerFigures::steps);
-  out.gauge("motley_worker_share_samples", "Samples of one step of a worker, now.");
+  out.gauge("motley_worker_share_samples", "Current share of a worker: samples per step.");
   add_each(out, run, &WorkerFigures::share);
   out.counter("motley_worker_sent_bytes_total", "Bytes that a worker has sent.");
   add_each(out, run, &WorkerFigures::bytes_sent);

@@ -1,13 +1,13 @@
-// A run as Prometheus reads it: text exposition format, version 0.0.4
+// A run in the text format of Prometheus, version 0.0.4
 // (https://prometheus.io/docs/instrumenting/exposition_formats/). Served at /metrics of the live
-// page. About 400 bytes a worker.
+// page. Cost: about 400 bytes per worker.
 //
 //   # HELP motley_samples_total Samples trained on.
 //   # TYPE motley_samples_total counter
 //   motley_samples_total 60032
 //
-// Seconds, bytes and samples; what counts from the beginning of the run ends in _total. What is not
-// known is left out.
+// Units are seconds, bytes and samples. Values that count from the beginning of the run end in
+// _total. Unknown values are left out.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ namespace motley {
 
 std::string prometheus_text(const RunFigures& figures);
 
-// A label's value between its quotes: backslash, quote and newline are escaped.
+// Escapes backslash, quote and newline in the value of a label.
 std::string escape_label(std::string_view value);
 
-// A sample's value: shortest text that reads back as the same number; NaN, +Inf, -Inf.
+// The shortest text that reads back as the same number; NaN, +Inf, -Inf.
 std::string sample_value(double value);
 
 }  // namespace motley

@@ -1,5 +1,4 @@
-// Escaping and numbers. That the whole is what Prometheus reads is checked by its own parser, in
-// tests/readers.
+// Escaping and numbers. tests/readers checks the whole text with Prometheus's own parser.
 #include "record/prometheus.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +42,7 @@ RC_GTEST_PROP(Prometheus, EscapingLosesNothingAndStaysWithinTheQuotes, ()) {
   }
 }
 
-TEST(Prometheus, NumbersThatAreNone) {
+TEST(Prometheus, NumbersThatAreNotFinite) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(sample_value(std::numeric_limits<double>::quiet_NaN()), "NaN");
   EXPECT_EQ(sample_value(-std::numeric_limits<double>::quiet_NaN()), "NaN");

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kResults[] = {"job.toml",   "metrics.jsonl", "summary.json",
                                          "model.pt",   "compare.json",  "record.json",
                                          "trace.json", "report.html"};
-constexpr std::string_view kEvents = "events.out.tfevents.";  // and the moment when it began
+constexpr std::string_view kEvents = "events.out.tfevents.";  // followed by the start time
 constexpr int kMaxRunsOfOneSecond = 10'000;
 
 std::string time_stamp(std::time_t now) {
@@ -37,14 +37,14 @@ Result<fs::path> create_new(std::string_view job_name, std::time_t now) {
       return path;
     }
     if (error == std::errc::file_exists) {
-      error.clear();  // something that is no directory has the name
+      error.clear();  // the name is taken by something that is not a directory
     }
   }
-  return fail("{}: cannot be made: {}", (parent / name).string(),
-              error ? error.message() : "too many of that name");
+  return fail("{}: cannot be created: {}", (parent / name).string(),
+              error ? error.message() : "too many directories with this name");
 }
 
-// Those of an earlier run, and what it was writing when it was killed.
+// Files of an earlier run, including temporary ones of a killed process.
 std::vector<fs::path> results_in(const fs::path& path) {
   std::vector<fs::path> results;
   for (std::string_view file : kResults) {
@@ -63,9 +63,9 @@ Status create_at(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) {
-    return fail("{}: cannot be made: {}", path.string(), error.message());
+    return fail("{}: cannot be created: {}", path.string(), error.message());
   }
-  // Only trying tells: permissions say nothing of a file system that is read-only or full.
+  // Try it: permissions do not tell whether the file system is read-only or full.
   const fs::path probe = part_of(path / "probe");
   const std::error_code problem = write_plainly(probe, "");
   fs::remove(probe, error);

@@ -1,6 +1,7 @@
-// The directory of one run: job.toml, metrics.jsonl, summary.json, model.pt, record.json,
-// trace.json, report.html. A reader sees each file whole or not at all, also while the run goes on
-// or after it died; but for TensorBoard's events.out.tfevents.*, which grows record by record.
+// RunDir: the directory of one run, with job.toml, metrics.jsonl, summary.json, model.pt,
+// record.json, trace.json and report.html. A reader sees each file whole or not at all, also during
+// the run and after a crash. The exception is TensorBoard's events.out.tfevents.*, which grows
+// record by record.
 //
 //   auto dir = RunDir::create(out, job.name);
 //   auto status = dir->write("summary.json", to_json(summary).dump(2));
@@ -18,20 +19,21 @@ namespace motley {
 
 class RunDir {
  public:
-  // Without `out`: a new directory runs/<YYYYMMDD-HHMMSS>-<job_name> (local time), with -2, -3 ...
-  // when that is taken. With it: that directory, made with its parents unless it exists; what an
-  // earlier run left there is removed, so that a run that fails does not show an old summary.
-  // Fails when the place is no directory or cannot be written to.
+  // Without `out`: creates runs/<YYYYMMDD-HHMMSS>-<job_name> (local time), with -2, -3 ... appended
+  // if that exists. With `out`: creates that directory and its parents unless it exists; results of
+  // an earlier run in it are removed, so that a failed run does not show an old summary. Fails if
+  // the path is not a directory or cannot be written to.
   static Result<RunDir> create(const std::optional<std::string>& out, std::string_view job_name,
                                std::time_t now = std::time(nullptr));
 
-  // Replaces `file` of this directory by `contents`, atomically; on failure (as: disk full) what
-  // was there before is still there. Not synced: a power cut may lose it.
+  // Replaces `file` in this directory atomically. On failure (disk full, for example) the old file
+  // remains. Not synced: a power failure may lose it.
   Status write(std::string_view file, std::string_view contents) const;
 
   const std::filesystem::path& path() const { return path_; }
 
-  // What a run leaves, as "summary.json": no directory in there should have that name.
+  // True for the name of a file that a run writes, such as "summary.json". Do not create a
+  // directory with that name in a run directory.
   static bool is_result(std::string_view name);
 
  private:

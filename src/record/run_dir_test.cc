@@ -24,13 +24,13 @@ std::string contents(const fs::path& path) {
 
 void put(const fs::path& path, std::string_view text) { std::ofstream(path) << text; }
 
-// Names of all that is in a directory, hidden files too.
+// The number of entries in a directory, including hidden files.
 std::size_t count_entries(const fs::path& path) {
   return static_cast<std::size_t>(
       std::distance(fs::directory_iterator(path), fs::directory_iterator()));
 }
 
-// Every test runs in an empty directory of its own.
+// Every test runs in its own empty directory.
 class RunDirTest : public testing::Test {
  protected:
   RunDirTest() : place_(scratch_.path()), before_(fs::current_path()) { fs::current_path(place_); }
@@ -70,7 +70,8 @@ TEST_F(RunDirTest, DefaultFailsWhenRunsIsAFile) {
   put("runs", "");
   const auto dir = RunDir::create({}, "fashion");
   ASSERT_FALSE(dir);
-  EXPECT_NE(dir.error().message.find("cannot be made"), std::string::npos) << dir.error().message;
+  EXPECT_NE(dir.error().message.find("cannot be created"), std::string::npos)
+      << dir.error().message;
 }
 
 TEST_F(RunDirTest, OutIsMadeWithItsParents) {
@@ -102,7 +103,7 @@ TEST_F(RunDirTest, OutThatIsNoDirectoryIsRefused) {
 }
 
 TEST_F(RunDirTest, OutThatCannotBeWrittenToIsRefused) {
-  // Nobody, root neither, makes files here.
+  // Not even root can create files here.
   const auto dir = RunDir::create("/proc/self/fdinfo", "fashion");
   ASSERT_FALSE(dir);
 }
@@ -127,7 +128,7 @@ TEST_F(RunDirTest, WriteThatCannotFinishLeavesNoTrace) {
 TEST_F(RunDirTest, FullDiskKeepsTheOldFile) {
   const auto dir = RunDir::create("out", "fashion");
   ASSERT_TRUE(dir->write("summary.json", "{}"));
-  // A limit on the size of files stands for a disk without space.
+  // A limit on the file size simulates a full disk.
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);

@@ -1,6 +1,6 @@
-// RunFigures: a run in figures at one moment, for those who draw them elsewhere: TensorBoard
-// (record/scalars.h) and Prometheus (record/prometheus.h). Everything counts from the beginning of
-// the run; whoever wants to know what happened in between subtracts two of them.
+// RunFigures: the figures of a run at one point in time, for TensorBoard (record/scalars.h) and
+// Prometheus (record/prometheus.h). All values count from the beginning of the run; subtract two of
+// them to see what happened in between.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace motley {
 
 struct RunFigures {
-  std::string name;  // any text
+  std::string name;  // arbitrary text
   std::string mode;  // "train", "simulate"
   std::string sync;
   std::string allocation;
@@ -24,9 +24,9 @@ struct RunFigures {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::int64_t limit = 0;         // samples of the whole run
-  double samples_per_second = 0;  // as of now
+  double samples_per_second = 0;  // current value
   std::int64_t bytes_sent = 0;
-  std::optional<Metric> test;  // the last one
+  std::optional<Metric> test;  // the latest one
   std::optional<double> train_loss;
   std::vector<WorkerFigures> workers;  // in order of rank
 };

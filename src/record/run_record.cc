@@ -7,7 +7,7 @@
 namespace motley {
 namespace {
 
-constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // of all workers together
+constexpr std::size_t kMostSpans = std::size_t{1} << 18;  // over all workers
 constexpr std::size_t kMostDecisions = 2'000;
 constexpr std::size_t kMostEvaluations = 10'000;
 constexpr std::size_t kRecently = 8;  // an eighth of the run
@@ -46,6 +46,9 @@ void RunRecord::add(Rank rank, const WorkerNews& news) {
     std::ranges::for_each(entries.spans, [&](const Span& span) { evaluations_.add(span); });
     return;
   }
+  if (rank >= facts_.workers) {
+    return;  // of a server there is no more
+  }
   Worker& worker = workers_[static_cast<std::size_t>(rank)];
   worker.latest = news.figures;
   std::ranges::for_each(entries.spans, [&](const Span& span) { add_span(rank, span); });
@@ -78,7 +81,7 @@ void RunRecord::add_span(Rank rank, const Span& span) {
       timeline_.add(row_of(rank, kWait), span.begin, span.end, length);
       break;
     case Doing::kEvaluate:
-      break;  // not a worker's
+      break;  // not a worker
   }
 }
 
@@ -129,7 +132,7 @@ void RunRecord::finish(const Summary& summary) {
   }
 }
 
-// What was heard last of each worker is not of one moment: the sums of its spans are.
+// The last reports of the workers have different times, so totals come from the spans.
 void RunRecord::fail(std::string why) {
   state_ = RunState::kFailed;
   why_ = std::move(why);
@@ -145,7 +148,7 @@ void RunRecord::fail(std::string why) {
   }
 }
 
-// The run lasts until its last worker is done: until then the others wait.
+// The run lasts until its last worker is done; until then the others wait.
 void RunRecord::wait_for_the_end() {
   for (Rank rank = 0; rank < facts_.workers; ++rank) {
     const auto index = static_cast<std::size_t>(rank);

@@ -1,14 +1,14 @@
-// RunRecord: everything that is known of a run, while it goes and afterwards. The terminal, the
-// report, the live page, the trace, TensorBoard and Prometheus all show this and nothing else.
+// RunRecord: everything known about a run, during it and afterwards. Terminal, report, live page,
+// trace, TensorBoard and Prometheus show only what is in it.
 //
 //   RunRecord record(facts);
-//   record.add(rank, news);        // of workers, as it comes; kCoordinator: what it decided
+//   record.add(rank, news);        // as it comes; of servers and kCoordinator, what they decided
 //   record.add(metric);
 //   record.finish(summary);        // or fail(why)
 //
-// Memory is bounded however long a run goes on: sums over time in bins that grow (timeline.h), of
-// spans, exchanges and decisions the first and the last (kept.h). Fewer per worker where there are
-// many workers: some 30 MB at most, 10 MB with 64 of them.
+// Memory is bounded however long a run takes: sums over time are kept in bins that grow
+// (timeline.h), and of spans, exchanges and decisions only the first and the last (kept.h), fewer
+// per worker if there are many workers. At most about 30 MB; 10 MB with 64 workers.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct RunFacts {
   std::string codec;
   std::string job;       // the resolved job file
   std::string version;   // of motley
-  std::string libtorch;  // its version; empty: not used
+  std::string libtorch;  // its version; empty if not used
   int workers = 1;
   int servers = 0;
   std::int64_t batch = 1;
@@ -43,7 +43,7 @@ struct RunFacts {
   std::optional<double> target_accuracy;
 };
 
-// How far a worker is, counted from the beginning of the run.
+// A worker's totals since the beginning of the run.
 struct WorkerFigures {
   Seconds compute = 0;
   Seconds communicate = 0;
@@ -54,7 +54,7 @@ struct WorkerFigures {
   std::int64_t bytes_sent = 0;
 };
 
-// And what it wrote in its journal since it last told.
+// A worker's report: its totals and its journal since the last report.
 struct WorkerNews {
   WorkerFigures figures;
   JournalEntries entries;
@@ -68,7 +68,7 @@ class RunRecord {
 
   void add(Rank rank, const WorkerNews& news);
   void add(const Metric& metric);
-  // Where the whole run stands; `loss` is the mean of the last samples known of.
+  // The progress of the whole run; `loss` is the mean over the most recent samples.
   void progress(Seconds seconds, std::int64_t samples, std::optional<double> loss);
   void finish(const Summary& summary);
   void fail(std::string why);
@@ -78,7 +78,7 @@ class RunRecord {
     WorkerFigures latest;
     Kept<Span> spans;
     Kept<Exchange> exchanges;
-    std::optional<Span> last_step;  // which may turn out to be the run's last
+    std::optional<Span> last_step;  // may turn out to be the run's last
   };
   struct Decided {
     Rank who = kCoordinator;
@@ -87,40 +87,40 @@ class RunRecord {
 
   const RunFacts& facts() const { return facts_; }
   RunState state() const { return state_; }
-  const std::string& why() const { return why_; }  // it failed, or ended early
+  const std::string& why() const { return why_; }  // it failed or ended early
   Seconds seconds() const { return seconds_; }
   std::int64_t samples() const { return samples_; }
   std::optional<double> train_loss() const { return train_loss_; }
   const std::vector<Metric>& metrics() const { return metrics_; }
   double samples_per_second() const;
-  std::int64_t bytes_sent() const;  // by the workers, as in the summary
+  std::int64_t bytes_sent() const;  // by all workers, as in the summary
   const std::vector<Worker>& workers() const { return workers_; }
   const Kept<Span>& evaluations() const { return evaluations_; }
   const Kept<Decided>& decisions() const { return decisions_; }
   const std::optional<Behind>& behind() const { return behind_; }
   const Figures& method() const { return method_; }
 
-  // Over time, by worker.
+  // Quantities over time, per worker.
   enum Row : std::size_t {
     kCompute,
     kCommunicate,
     kWait,
     kSamples,
     kSteps,
-    kTransit,       // of what somebody waited for, from or to it: seconds under way,
-    kBytes,         // and how much it was
-    kShareSteps,    // steps that shares are seen in, and
-    kShareSamples,  // what they had: all but a run's last one, which is what was left
+    kTransit,     // seconds in transit of messages that somebody waited for, from or to this worker
+    kBytes,       // and their bytes
+    kShareSteps,  // steps that shares are averaged over
+    kShareSamples,  // and their samples; excludes the last step of the run, which may be short
     kRows
   };
   Seconds bin_width() const { return timeline_.width(); }
   std::size_t bins() const { return timeline_.used(); }
   std::span<const double> row(Rank worker, Row row) const;
 
-  // What every worker did of late: in the last eighth of the run, or in as much more of it as it
-  // takes for some steps of each.
+  // What every worker did recently: in the last eighth of the run, or in a longer part if that is
+  // needed to include some steps of each.
   std::vector<WorkerPace> recent() const;
-  // And in all of it.
+  // The same over the whole run.
   std::vector<WorkerPace> paces() const;
 
  private:

@@ -8,26 +8,26 @@
 namespace motley {
 namespace {
 
-// Parts of the time that a worker has had between two moments.
-struct Parts {
+// The shares of a worker's time between two points in time.
+struct TimeShares {
   std::size_t worker;
   double compute;
   double wait;
 };
 
-std::optional<Parts> parts_of(std::size_t worker, const WorkerFigures& now,
-                              const WorkerFigures& before) {
+std::optional<TimeShares> parts_of(std::size_t worker, const WorkerFigures& now,
+                                   const WorkerFigures& before) {
   const Seconds compute = now.compute - before.compute;
   const Seconds wait = now.wait - before.wait;
   const Seconds all = compute + wait + (now.communicate - before.communicate);
   if (!(all > 0)) {
-    return std::nullopt;  // nothing is known to have happened
+    return std::nullopt;  // no time has passed
   }
-  return Parts{worker, compute / all, wait / all};
+  return TimeShares{worker, compute / all, wait / all};
 }
 
-std::vector<Parts> parts_of_all(const RunFigures& now, const RunFigures& before) {
-  std::vector<Parts> all;
+std::vector<TimeShares> parts_of_all(const RunFigures& now, const RunFigures& before) {
+  std::vector<TimeShares> all;
   for (std::size_t i = 0; i < now.workers.size(); ++i) {
     const WorkerFigures then = i < before.workers.size() ? before.workers[i] : WorkerFigures{};
     if (const auto parts = parts_of(i, now.workers[i], then)) {
@@ -37,10 +37,10 @@ std::vector<Parts> parts_of_all(const RunFigures& now, const RunFigures& before)
   return all;
 }
 
-void add_parts(Scalars& scalars, const std::string& section, double Parts::*part, bool apart,
-               const std::vector<Parts>& all) {
+void add_parts(Scalars& scalars, const std::string& section, double TimeShares::*part, bool apart,
+               const std::vector<TimeShares>& all) {
   if (apart) {
-    for (const Parts& parts : all) {
+    for (const TimeShares& parts : all) {
       scalars.emplace_back(fmt::format("{}/worker_{}", section, parts.worker), parts.*part);
     }
     return;
@@ -48,7 +48,7 @@ void add_parts(Scalars& scalars, const std::string& section, double Parts::*part
   double least = 1;
   double most = 0;
   double sum = 0;
-  for (const Parts& parts : all) {
+  for (const TimeShares& parts : all) {
     least = std::min(least, parts.*part);
     most = std::max(most, parts.*part);
     sum += parts.*part;
@@ -76,8 +76,8 @@ Scalars scalars_of(const RunFigures& now, const RunFigures& before) {
   }
   if (const auto all = parts_of_all(now, before); !all.empty()) {
     const bool apart = now.workers.size() <= kMostWorkersApart;
-    add_parts(scalars, "compute", &Parts::compute, apart, all);
-    add_parts(scalars, "wait", &Parts::wait, apart, all);
+    add_parts(scalars, "compute", &TimeShares::compute, apart, all);
+    add_parts(scalars, "wait", &TimeShares::wait, apart, all);
   }
   return scalars;
 }

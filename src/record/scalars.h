@@ -1,5 +1,5 @@
-// What TensorBoard draws of a run: a few numbers with names. The part of a name before the slash is
-// the section in which TensorBoard shows it.
+// The scalars of a run for TensorBoard. The part of a name before the slash is the section in which
+// TensorBoard shows it.
 //
 //   file.add(wall_time, step, scalars_of(now, before));
 //   file.add(wall_time, metric.step, scalars_of(metric));
@@ -7,10 +7,10 @@
 //   test/loss, test/accuracy            of an evaluation
 //   train/loss
 //   throughput/samples_per_second
-//   compute/worker_0, wait/worker_0 ... parts of the worker's time since `before`, 0 to 1
+//   compute/worker_0, wait/worker_0 ... shares of the worker's time since `before`, 0 to 1
 //
-// Of more than kMostWorkersApart workers, which would be a page of charts that nobody can read, the
-// least, the mean and the most are given: compute/least, compute/mean, compute/most.
+// With more than kMostWorkersApart workers, single charts would be unreadable; the minimum, mean
+// and maximum are given instead: compute/least, compute/mean, compute/most.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ using Scalars = std::vector<std::pair<std::string, double>>;
 
 inline constexpr std::size_t kMostWorkersApart = 64;
 
-// `before` is what was drawn last, of the same run; {} at first.
+// `before` holds the figures of the previous call for the same run; {} at first.
 Scalars scalars_of(const RunFigures& now, const RunFigures& before);
-// Evaluations are apart: they are of a step that may be past when they are known.
+// Evaluations are separate because their step may be in the past when the result arrives.
 Scalars scalars_of(const Metric& metric);
 
 }  // namespace motley

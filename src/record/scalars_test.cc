@@ -51,7 +51,7 @@ TEST(Scalars, PartsAreOfTheTimeSinceTheLast) {
   EXPECT_EQ(scalars.at("throughput/samples_per_second"), 50);
   EXPECT_EQ(scalars.at("compute/worker_0"), 0.25);
   EXPECT_EQ(scalars.at("wait/worker_0"), 0.75);
-  EXPECT_FALSE(scalars.contains("compute/worker_1")) << "of which nothing is new";
+  EXPECT_FALSE(scalars.contains("compute/worker_1")) << "there is no news of it";
 }
 
 TEST(Scalars, AnEvaluationIsApart) {

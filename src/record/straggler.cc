@@ -8,10 +8,10 @@
 namespace motley {
 namespace {
 
-constexpr double kWorthNaming = 0.05;    // part of its time that somebody waits
-constexpr double kClearlyLonger = 1.15;  // than the median
-constexpr double kWorthALook = 0.2;      // part of their time that all spend on exchanges
-constexpr double kSlowLink = 3;          // times as long on their way
+constexpr double kWorthNaming = 0.05;    // share of its time that a worker waits
+constexpr double kClearlyLonger = 1.15;  // relative to the median
+constexpr double kWorthALook = 0.2;      // share of everybody's time spent on exchanges
+constexpr double kSlowLink = 3;          // ratio of transit times
 
 double wait_of(const WorkerPace& worker) {
   return worker.seconds() > 0 ? worker.wait / worker.seconds() : 0;
@@ -28,7 +28,7 @@ double median(std::span<const WorkerPace> workers, Measure measure) {
 
 double per(double amount, double count) { return count > 0 ? amount / count : 0; }
 
-// What a worker takes: for a sample and for a step while computing, and to move a step's bytes.
+// What a worker needs: to compute a sample, to compute a step, and to move a step's bytes.
 struct Costs {
   double sample = 0;
   double step = 0;
@@ -47,7 +47,7 @@ Costs median_costs(std::span<const WorkerPace> workers) {
   return {median_of(&Costs::sample), median_of(&Costs::step), median_of(&Costs::bytes)};
 }
 
-// What it takes longer for than somebody else; empty: for nothing.
+// What takes this worker longer than the other; empty if nothing does.
 std::string difference(const WorkerPace& worker, const Costs& other, const std::string& who) {
   const Costs own = costs_of(worker);
   const double sample = per(own.sample, other.sample);
@@ -67,7 +67,7 @@ std::string difference(const WorkerPace& worker, const Costs& other, const std::
 
 double per_byte(const WorkerPace& worker) { return per(worker.transit, worker.bytes); }
 
-// Who has the slow link, where exchanges take much of everybody's time.
+// The worker with the slow link, if exchanges take much of everybody's time.
 std::optional<Straggler> slowest_link(std::span<const WorkerPace> workers) {
   Seconds all = 0;
   Seconds exchanging = 0;
@@ -100,7 +100,7 @@ std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers) {
     return slowest_link(known);
   }
   std::string reason = difference(*least, median_costs(known), "the median worker");
-  if (reason.empty()) {  // most are as slow
+  if (reason.empty()) {  // most are equally slow
     reason = difference(*least, costs_of(*most), fmt::format("worker {}, which waits", most->rank));
   }
   if (!reason.empty()) {

@@ -1,4 +1,4 @@
-// Who keeps the others waiting, and why: values in, decision and reason out.
+// Finds the worker that keeps the others waiting, and says why. Pure.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace motley {
 
-// What one worker did of late.
+// What one worker did recently.
 struct WorkerPace {
   Rank rank = 0;
   double steps = 0;
@@ -17,7 +17,7 @@ struct WorkerPace {
   Seconds compute = 0;
   Seconds communicate = 0;
   Seconds wait = 0;
-  // Of what somebody waited for, from or to it: how long it was on its way, and how much it was.
+  // Messages from or to it that somebody waited for: their time in transit and their size.
   Seconds transit = 0;
   double bytes = 0;
 
@@ -29,12 +29,12 @@ struct Straggler {
   std::string reason;
 };
 
-// The worker that waits least while others wait; none when hardly anybody waits, or when all do as
-// much. The reason is what takes it longer than the median of all, or, where most are as slow, than
-// who waits most: a sample, its larger share, or moving bytes.
+// The worker that waits least while others wait; nullopt if hardly any worker waits or all wait
+// equally. The reason says what takes it longer than the median worker (or, if most are equally
+// slow, than the one that waits most): a sample, a larger share, or moving bytes.
 //
-// Where all wait alike, as in a ring over one slow link, it is the worker whose bytes are longest
-// on their way, if that takes much of the time.
+// If all wait equally, as in a ring over one slow link, it is the worker whose messages are longest
+// in transit, provided that this takes much of the time.
 std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers);
 
 }  // namespace motley

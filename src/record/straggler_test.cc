@@ -9,20 +9,20 @@
 namespace motley {
 namespace {
 
-// Ten steps in lock-step of workers that take these times for a sample, to move bytes, and shares.
-struct Machine {
+// Ten steps in lock-step of workers with these times per sample, times to move bytes, and shares.
+struct PacedWorker {
   double share = 64;
   Seconds per_sample = 1e-3;
   Seconds bytes = 1e-3;
 };
 
-std::vector<WorkerPace> in_lock_step(const std::vector<Machine>& machines) {
+std::vector<WorkerPace> in_lock_step(const std::vector<PacedWorker>& machines) {
   Seconds step = 0;
-  for (const Machine& machine : machines) {
+  for (const PacedWorker& machine : machines) {
     step = std::max(step, machine.share * machine.per_sample + machine.bytes);
   }
   std::vector<WorkerPace> workers;
-  for (const Machine& machine : machines) {
+  for (const PacedWorker& machine : machines) {
     const Seconds compute = machine.share * machine.per_sample;
     workers.push_back({static_cast<Rank>(workers.size()), 10, 10 * machine.share, 10 * compute,
                        10 * machine.bytes, 10 * (step - compute - machine.bytes)});
@@ -53,14 +53,14 @@ TEST(Straggler, OrTheSlowerLink) {
 }
 
 TEST(Straggler, IsNamedBesideWhoWaitsWhereMostAreAsSlow) {
-  const Machine slow{.per_sample = 4e-3};
+  const PacedWorker slow{.per_sample = 4e-3};
   const auto straggler = find_straggler(in_lock_step({{}, slow, slow, slow}));
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 1);
   EXPECT_EQ(straggler->reason, "takes 4.0x as long for a sample as worker 0, which waits");
 }
 
-// A ring over one slow link: it holds up all alike.
+// A ring over one slow link: it delays all workers equally.
 TEST(Straggler, IsWhoseBytesAreLongOnTheirWay) {
   std::vector<WorkerPace> workers;
   for (const Rank rank : {0, 1, 2, 3}) {
@@ -70,11 +70,11 @@ TEST(Straggler, IsWhoseBytesAreLongOnTheirWay) {
   ASSERT_TRUE(straggler);
   EXPECT_EQ(straggler->rank, 2);
   EXPECT_EQ(straggler->reason, "has a slow link: bytes take 25.0x as long as with worker 0");
-  workers[2].transit = 0.01;  // quick, and next to no time at all
+  workers[2].transit = 0.01;  // fast: takes next to no time
   EXPECT_FALSE(find_straggler(workers));
   for (WorkerPace& worker : workers) {
     worker.transit = worker.rank == 2 ? 2.5 : 0.1;
-    worker.compute = 100;  // exchanges are not what takes the time
+    worker.compute = 100;  // exchanges take a small part of the time
   }
   EXPECT_FALSE(find_straggler(workers));
 }
@@ -84,7 +84,7 @@ TEST(Straggler, IsNobodyWhereNobodyWaits) {
   EXPECT_FALSE(find_straggler(in_lock_step({{}, {.per_sample = 1.01e-3}, {}})));
   EXPECT_FALSE(find_straggler(in_lock_step({{}})));
   EXPECT_FALSE(find_straggler({}));
-  // Each at its own pace: the slow one keeps nobody waiting.
+  // Each at its own pace: the slow one keeps no other waiting.
   const std::vector<WorkerPace> own_pace = {{0, 40, 40, 10, 0, 0}, {1, 10, 10, 10, 0, 0}};
   EXPECT_FALSE(find_straggler(own_pace));
 }
@@ -99,7 +99,7 @@ TEST(Straggler, IsNotWhoHasNotBegun) {
 
 RC_GTEST_PROP(Straggler, WaitsLeast, ()) {
   const auto speeds = *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 20));
-  std::vector<Machine> machines;
+  std::vector<PacedWorker> machines;
   for (const int speed : speeds) {
     machines.push_back({.per_sample = 1e-3 * speed});
   }

@@ -1,4 +1,4 @@
-// What a run came to: the contents of summary.json and of one line of metrics.jsonl.
+// Summary: the result of a run, as written to summary.json and the lines of metrics.jsonl.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace motley {
 
 // One evaluation.
 struct Metric {
-  Seconds seconds = 0;  // training time when the model was as evaluated
+  Seconds seconds = 0;  // training time at which the model was in this state
   std::int64_t step = 0;
   std::int64_t samples = 0;
   double loss = 0;                   // on the test set
   double accuracy = 0;               // on the test set
-  std::optional<double> train_loss;  // mean over the samples since the evaluation before
+  std::optional<double> train_loss;  // mean over the samples since the previous evaluation
 };
 
 // From `step` on, worker i computed shares[i] samples of a full step.
@@ -31,8 +31,8 @@ struct ShareRecord {
 };
 
 struct AllocationSummary {
-  std::vector<ShareRecord> history;  // the first entry is what it began with
-  std::string last_look;             // what was last said about shares; empty when they are fixed
+  std::vector<ShareRecord> history;  // the first entry holds the initial shares
+  std::string last_look;             // the last decision about shares; empty if they are fixed
 };
 
 struct WorkerSummary {
@@ -43,11 +43,11 @@ struct WorkerSummary {
   Seconds wait_seconds = 0;
   Seconds communicate_seconds = 0;
   std::int64_t bytes_sent = 0;
-  std::size_t share = 0;  // samples of a full step, in the end
-  // What it measured of itself; none when the run was too short to tell.
+  std::size_t share = 0;  // samples of a full step, at the end
+  // Measured by the worker; empty if the run was too short to tell.
   std::optional<double> samples_per_second;  // at its last share, while computing
-  std::optional<Seconds> overhead_seconds;   // of a step, whatever its size
-  std::optional<double> pace_missed;  // part of its steps that took longer than their cost (train)
+  std::optional<Seconds> overhead_seconds;   // per step, independent of its size
+  std::optional<double> pace_missed;  // share of its steps that took longer than their cost (train)
 };
 
 struct ServerSummary {
@@ -71,13 +71,13 @@ struct Summary {
   std::int64_t max_iteration_gap = 0;
   std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
   AllocationSummary shares;
-  Figures method;  // what the method says of itself, under its own key; none: no key
+  Figures method;  // the method's own figures, under its name; empty: no key
   std::vector<WorkerSummary> workers;
-  std::vector<ServerSummary> servers;            // none: the method has no servers
+  std::vector<ServerSummary> servers;            // empty if the method has no servers
   std::optional<std::int64_t> simulated_events;  // simulate
 };
 
-// When the target was reached first; none: never, or there is none.
+// When the target was first reached; nullopt if it was not reached or there is none.
 std::optional<Seconds> time_to_target(std::span<const Metric> metrics,
                                       std::optional<double> target);
 

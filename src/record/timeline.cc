@@ -15,14 +15,14 @@ void Timeline::add(std::size_t row, Seconds begin, Seconds end, double amount) {
   end = std::max(begin, end);
   make_room_for(end);
   const std::size_t first = bin_of(begin);
-  // What ends where a bin begins is not of that bin.
+  // A span that ends where a bin begins does not belong to that bin.
   std::size_t last = bin_of(end);
   if (last > first && static_cast<Seconds>(last) * width_ >= end) {
     --last;
   }
   used_ = std::max(used_, last + 1);
   double* const amounts = amounts_.data() + row * bins_;
-  double rest = amount;  // the last bin takes it, so that nothing is lost to rounding
+  double rest = amount;  // the last bin takes it, so that rounding loses nothing
   for (std::size_t bin = first; bin < last; ++bin) {
     const Seconds from = std::max(begin, static_cast<Seconds>(bin) * width_);
     const Seconds to = static_cast<Seconds>(bin + 1) * width_;

@@ -1,6 +1,7 @@
-// Timeline: amounts over time, for any number of rows: seconds of computing, samples. Time is cut
-// into bins of equal width; when a run outgrows them the width doubles and neighbours are added up.
-// So memory is bounded, and the sum of a row is always exactly what was added to it.
+// Timeline: amounts over time (seconds of computing, samples) for any number of rows. Time is
+// divided into bins of equal width; when a run outgrows them the width doubles and neighbouring
+// bins are merged. So memory is bounded, and the sum of a row is always exactly what was added to
+// it.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +14,17 @@ namespace motley {
 
 class Timeline {
  public:
-  // `bins` is even.
+  // `bins` must be even.
   Timeline(std::size_t rows, std::size_t bins);
 
-  // Spread evenly from `begin` to `end`; all at once where these are the same.
+  // Adds an amount spread evenly from `begin` to `end`, or at one point if they are equal.
   void add(std::size_t row, Seconds begin, Seconds end, double amount);
   void add(std::size_t row, Seconds at, double amount) { add(row, at, at, amount); }
 
   Seconds width() const { return width_; }
-  // Bins up to the last moment that anything was added for.
+  // Number of bins up to the latest time of any amount.
   std::size_t used() const { return used_; }
-  // That many amounts.
+  // The amounts of the used() bins.
   std::span<const double> row(std::size_t row) const {
     return std::span(amounts_).subspan(row * bins_, used_);
   }
@@ -37,7 +38,7 @@ class Timeline {
   const std::size_t bins_;
   Seconds width_ = kFirstWidth;
   std::size_t used_ = 0;
-  std::vector<double> amounts_;  // row after row
+  std::vector<double> amounts_;  // row-major
 };
 
 }  // namespace motley

@@ -39,7 +39,7 @@ RC_GTEST_PROP(Timeline, LosesNothingHoweverLongItGetsAndHoweverItIsAdded, ()) {
   RC_ASSERT(static_cast<double>(timeline.used() - 1) * timeline.width() <= last);
 }
 
-// A worker that is always at one thing or another fills every bin with exactly its width.
+// A worker that is always doing something fills every bin with exactly its width.
 RC_GTEST_PROP(Timeline, SpansWithoutAGapFillTheBins, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>(), 2);
   Timeline timeline(2, 16);

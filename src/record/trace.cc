@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-// Written as text, event by event: a tree of a quarter of a million of them would be gigabytes.
+// Written as text, event by event: a tree of a quarter of a million events would take gigabytes.
 class TraceWriter {
  public:
   explicit TraceWriter(const RunRecord& record) : record_(record) {
@@ -34,12 +34,11 @@ class TraceWriter {
   }
 
  private:
-  // Processes of a trace are counted from 1, and shown in this order: the coordinator, the workers,
-  // the servers.
+  // Process ids in a trace start at 1 and are shown in this order: coordinator, workers, servers.
   static int process_of(Rank rank) { return rank + 2; }
   static double microseconds(Seconds seconds) { return seconds * 1e6; }
 
-  // The spans of a worker follow each other, but for what was left out.
+  // The spans of a worker are contiguous except for those that were dropped.
   struct Gap {
     Seconds begin = 0;
     Seconds end = 0;
@@ -58,7 +57,7 @@ class TraceWriter {
 
   bool has_span_at(Rank rank, Seconds moment) const {
     if (rank >= record_.facts().workers) {
-      return true;  // a server, which gets one
+      return true;  // a server; it gets a span
     }
     const Gap& gap = gaps_[static_cast<std::size_t>(rank)];
     return moment <= gap.begin || moment >= gap.end;
@@ -104,8 +103,8 @@ class TraceWriter {
           microseconds(span.end - span.begin), span.step, samples);
   }
 
-  // An arrow binds to spans: where they are left out, it is. Servers have none of their own: a thin
-  // one stands for the answer.
+  // An arrow needs a span at both ends; it is left out if one was dropped. Servers have no spans of
+  // their own, so a short one stands for the answer.
   void add_arrow(Rank to, const Exchange& exchange) {
     if (!has_span_at(exchange.from, exchange.sent) || !has_span_at(to, exchange.received)) {
       return;
@@ -137,7 +136,8 @@ class TraceWriter {
   const RunRecord& record_;
   std::vector<Gap> gaps_;  // by worker
   std::string text_;
-  std::set<std::pair<Rank, Seconds>> answers_;  // of servers, which may answer many at once
+  std::set<std::pair<Rank, Seconds>>
+      answers_;  // of servers, which may answer several workers at once
   bool is_first_ = true;
   std::int64_t arrows_ = 0;
 };

@@ -1,7 +1,7 @@
 // A run as a trace in Chrome's format, for Perfetto (ui.perfetto.dev) and chrome://tracing: one
 // process per worker with its spans, the coordinator's evaluations and decisions, and an arrow for
-// what came from somebody else. Times are microseconds since the run began, by clocks that are
-// aligned to the coordinator's.
+// each message received. Times are microseconds since the run began, on clocks aligned to the
+// coordinator's.
 #pragma once
 
 #include <string>

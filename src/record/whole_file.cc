@@ -19,7 +19,7 @@ std::error_code write_plainly(const fs::path& path, std::string_view contents) {
   }
   const bool written = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
   const int write_error = written ? 0 : (errno != 0 ? errno : EIO);
-  // What was buffered may meet a full disk only now.
+  // Closing flushes buffers and may be the first to meet a full disk.
   const int close_error = std::fclose(file) == 0 ? 0 : errno;
   return code(write_error != 0 ? write_error : close_error);
 }
@@ -27,7 +27,7 @@ std::error_code write_plainly(const fs::path& path, std::string_view contents) {
 Status replace_file(const fs::path& file, std::string_view contents) {
   std::error_code none;
   const fs::path there = fs::canonical(file, none);
-  const fs::path target = none ? file : there;  // a file that is not there is no link
+  const fs::path target = none ? file : there;  // a file that does not exist is not a link
   const fs::path part = part_of(target);
   std::error_code problem = write_plainly(part, contents);
   if (!problem) {

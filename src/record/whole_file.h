@@ -1,4 +1,4 @@
-// Files that are there whole or not at all: written beside, then renamed.
+// Atomic file replacement: written under a temporary name, then renamed.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,15 @@
 
 namespace motley {
 
-// Replaces `file` by one with these contents, atomically; on failure (as: disk full) what was there
-// before is still there. Permissions stay, a link is followed. Not synced: a power cut may lose it.
+// Replaces `file` atomically. On failure (disk full, for example) the old file remains. Keeps
+// permissions and follows links. Not synced: a power failure may lose it.
 Status replace_file(const std::filesystem::path& file, std::string_view contents);
 
-// What replace_file() writes first. The name is fixed, so that what a killed process left is found.
+// The temporary name that replace_file() uses. It is fixed, so that leftovers of a killed process
+// can be found.
 std::filesystem::path part_of(const std::filesystem::path& file);
 
-// Writes a file as it is.
+// Writes a file directly, not atomically.
 std::error_code write_plainly(const std::filesystem::path& file, std::string_view contents);
 
 }  // namespace motley

@@ -40,7 +40,7 @@ TEST(WholeFile, ALinkStaysOne) {
   EXPECT_EQ(contents(file), "new");
 }
 
-TEST(WholeFile, FailureLeavesWhatWasThere) {
+TEST(WholeFile, FailureKeepsTheOldFile) {
   ScratchDir scratch;
   const fs::path directory = scratch.file("directory");
   fs::create_directories(directory / "inside");

@@ -9,13 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "job/parse.h"
 #include "job/print.h"
-#include "motley/run.h"
-#include "motley/session.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/simulate/simulate.h"
+#include "session/joined_session.h"
+#include "sync/registry.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/recording_monitor.h"
@@ -46,8 +47,8 @@ std::shared_ptr<ToyTask> toy_task(const Job& job) {
 }
 
 // A worker of this program. The job's name says how it should fail.
-void take_part(Session& session) {
-  const Job job = *parse_job(session.given_job(), "job.toml", {}, Mode::kTrain);
+void take_part(JoinedSession& session) {
+  const Job job = *parse_job(job_schema(), session.job_text(), "job.toml", {}, Mode::kTrain);
   if (job.name == "unloadable") {
     session.give_up("the data is not there");
     throw RunFailed("the data is not there");
@@ -57,23 +58,23 @@ void take_part(Session& session) {
     raise(SIGKILL);
   }
   if (is_server) {
-    return run_parameter_server(session, job);
+    return session.run_server(job);
   }
   const auto task = toy_task(job);
   const auto replica = task->make_replica();
-  Run run(session, job, *replica, task->training_samples());
-  run.fit([&](const Work& work) { return replica->compute(work.samples); });
+  session.train(job, *replica, task->training_samples());
 }
 
 Job toy_job(std::vector<std::string> overrides = {}) {
-  auto job = parse_job(kJob, "job.toml", overrides, Mode::kTrain);
+  auto job = parse_job(job_schema(), kJob, "job.toml", overrides, Mode::kTrain);
   EXPECT_TRUE(job) << job.error().message;
   return *job;
 }
 
 RunOutcome train_toy(const Job& job, RunMonitor& monitor) {
   auto task = toy_task(job);
-  return train_with_processes(job, *task, monitor, {{"/proc/self/exe", "worker"}, to_toml(job)});
+  return train_with_processes(job, *task, monitor,
+                              {{"/proc/self/exe", "worker"}, to_toml(job_schema(), job)});
 }
 
 std::string failure_of(const Job& job) {
@@ -157,7 +158,7 @@ TEST(Coordinator, ClocksAreAlignedToTheCoordinators) {
   std::vector<std::string> command = elsewhere;
   command.insert(command.end(), {std::filesystem::read_symlink("/proc/self/exe"), "worker"});
   const RunOutcome outcome =
-      train_with_processes(job, *toy_task(job), monitor, {command, to_toml(job)});
+      train_with_processes(job, *toy_task(job), monitor, {command, to_toml(job_schema(), job)});
   monitor.finish(outcome);
   EXPECT_LT(outcome.seconds, 1'000);
   for (const WorkerPace& recorded : monitor.record.paces()) {
@@ -187,7 +188,8 @@ TEST(Coordinator, AProgramThatIsNotThereIsTheReason) {
   const Job job = toy_job();
   QuietMonitor monitor;
   try {
-    train_with_processes(job, *toy_task(job), monitor, {{"/no/such/program"}, to_toml(job)});
+    train_with_processes(job, *toy_task(job), monitor,
+                         {{"/no/such/program"}, to_toml(job_schema(), job)});
     FAIL();
   } catch (const RunFailed& failed) {
     EXPECT_NE(std::string(failed.what()).find("exited with code 127"), std::string::npos);
@@ -296,6 +298,23 @@ TEST(Coordinator, MethodsWithServersInRealProcesses) {
   EXPECT_LE(figure(outcome, "switch_seconds").value_or(1e9), outcome.seconds);
 }
 
+// Two workers are ten times as fast as the third, so the server has to hold them back.
+TEST(Coordinator, WhatAServerDecidesIsInTheRecord) {
+  const Job job = toy_job({"strategy.sync=ps_ssp", "strategy.ps.staleness=1", "cluster.unit=1e-3",
+                           "cluster.speeds=[1.0, 1.0, 0.1]", "data.features=100"});
+  RecordingMonitor monitor(job);
+  monitor.finish(train_toy(job, monitor));
+  std::set<std::string> held;
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    if (decided.who == 3 && decided.decision.kind == "held") {
+      EXPECT_NE(decided.decision.reason.find("ahead of worker"), std::string::npos);
+      held.insert(decided.decision.what);
+    }
+  });
+  EXPECT_TRUE(held.contains("worker 0's commits wait"));
+  EXPECT_TRUE(held.contains("worker 1's commits wait"));
+}
+
 TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
   for (const char* sync : {"partial_reduce", "hop", "ad_psgd", "ps_ssp", "adsp", "ashl"}) {
     QuietMonitor monitor;
@@ -317,8 +336,8 @@ int main(int argc, char** argv) {
   // worker --join 127.0.0.1:PORT --rank N
   if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
     try {
-      auto session =
-          motley::Session::join(argv[3], std::stoi(argv[5]), std::getenv(motley::kTokenVariable));
+      motley::JoinedSession session(argv[3], std::stoi(argv[5]),
+                                    std::getenv(motley::kTokenVariable));
       motley::take_part(session);
       return 0;
     } catch (const std::exception&) {

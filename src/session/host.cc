@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "session/recorded_run.h"
-
 namespace motley {
 
 class Host::ProgramTask final : public Task {
@@ -34,7 +32,7 @@ class Host::ProgramTask final : public Task {
     std::unique_lock lock(mutex_);
     evaluate(lock);
   }
-  void judge_until_over() {
+  void evaluate_until_over() {
     std::unique_lock lock(mutex_);
     while (!over_) {
       evaluate(lock);
@@ -81,32 +79,23 @@ class Host::ProgramTask final : public Task {
 
 Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
            const std::optional<std::string>& out, bool progress, Gathering gathering)
-    : job_(job), evaluating_(std::make_unique<ProgramTask>(training_samples, std::move(evaluate))) {
-  if (out) {
-    auto dir = RunDir::create(out, job.name);
-    if (!dir) {
-      throw Refused(dir.error().message);
-    }
-    dir_ = std::make_unique<RunDir>(std::move(*dir));
-  }
-  watch_ = std::make_unique<Watch>(dir_.get(), facts_of(job, "train", training_samples),
-                                   ProgressDisplay::style_for(!progress), nullptr);
-  coordinator_ = std::make_unique<Coordinator>(job, *evaluating_, *watch_, std::move(gathering));
-  thread_ = std::thread([this] { conduct(); });
-}
+    : evaluating_(std::make_unique<ProgramTask>(training_samples, std::move(evaluate))),
+      recorded_(job, "train", training_samples,
+                {.keep = out.has_value(), .out = out, .quiet = !progress}),
+      coordinator_(job, *evaluating_, recorded_.monitor(), std::move(gathering)),
+      thread_([this] { conduct(); }) {}
 
 Host::~Host() { give_up(); }
 
 Admission Host::admission(Rank rank) const {
-  Admission admission = coordinator_->admission_of_host();
+  Admission admission = coordinator_.admission_of_host();
   admission.rank = rank;
   return admission;
 }
 
 void Host::conduct() {
   try {
-    summary_ = record_run(dir_.get(), job_, *evaluating_, *watch_,
-                          [&](RunMonitor&) { return coordinator_->run(); });
+    summary_ = recorded_.run(*evaluating_, [&](RunMonitor&) { return coordinator_.run(); });
   } catch (...) {
     error_ = std::current_exception();
   }
@@ -116,7 +105,7 @@ void Host::conduct() {
 void Host::evaluate_waiting() { evaluating_->evaluate_waiting(); }
 
 Summary Host::finish() {
-  evaluating_->judge_until_over();
+  evaluating_->evaluate_until_over();
   thread_.join();
   if (error_) {
     std::rethrow_exception(error_);

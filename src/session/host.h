@@ -5,7 +5,7 @@
 //   ... host.evaluate_waiting() between two steps ...
 //   const Summary summary = host.finish();          // the worker has left
 //
-// Models are judged by the program's own function, on the program's own thread: it may use the
+// Models are evaluated by the program's own function, on the program's own thread: it may use the
 // model that is trained, and need not care about threads.
 #pragma once
 
@@ -21,10 +21,9 @@
 
 #include "motley/job/job.h"
 #include "motley/sync/task.h"
-#include "record/run_dir.h"
 #include "record/summary.h"
 #include "runtime/coordinator/coordinator.h"
-#include "session/watch.h"
+#include "session/recorded_run.h"
 
 namespace motley {
 
@@ -42,9 +41,9 @@ class Host {
   // For the worker in this process, and for servers beside it.
   Admission admission(Rank rank) const;
 
-  // Calls `evaluate` for the models that wait to be judged.
+  // Calls `evaluate` for the models that wait to be evaluated.
   void evaluate_waiting();
-  // Judges until the run is over. Throws RunFailed.
+  // Evaluates until the run is over. Throws RunFailed.
   Summary finish();
   // The same for a run that fails: returns when everybody has been told.
   void give_up();
@@ -55,11 +54,9 @@ class Host {
 
   void conduct();
 
-  const Job& job_;
-  std::unique_ptr<RunDir> dir_;
   std::unique_ptr<ProgramTask> evaluating_;
-  std::unique_ptr<Watch> watch_;
-  std::unique_ptr<Coordinator> coordinator_;
+  RecordedRun recorded_;
+  Coordinator coordinator_;
   std::optional<Summary> summary_;  // of the thread, until it has ended
   std::exception_ptr error_;        // likewise
   std::thread thread_;

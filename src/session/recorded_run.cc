@@ -1,14 +1,19 @@
 #include "session/recorded_run.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cluster/cost.h"
+#include "job/choices.h"
 #include "job/print.h"
 #include "motley/sync/strategy.h"
 #include "motley/version.h"
 #include "page/page.h"
 #include "record/document.h"
 #include "record/trace.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -38,35 +43,7 @@ Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
   return summary;
 }
 
-// record.json, trace.json and report.html of a run that is over, however it ended.
-Status write_report(const RunDir& dir, const RunRecord& record) {
-  const auto document = document_of(record);
-  if (Status status = dir.write(kRecordFile, one_line(document) + "\n"); !status) {
-    return status;
-  }
-  if (Status status = dir.write(kReportFile, report_page({document}, record.facts().name));
-      !status) {
-    return status;
-  }
-  return dir.write(kTraceFile, trace_of(record));  // last: it may be large
-}
-
-Summary run_watched(const RunDir* dir, Task& task, Watch& watch,
-                    const std::function<RunOutcome(RunMonitor&)>& run) {
-  const RunOutcome outcome = run(watch);
-  const Summary summary = summarize(watch.record(), outcome);
-  if (dir) {
-    if (const std::string model = task.model_file(outcome.model); !model.empty()) {
-      write_or_throw(*dir, "model.pt", model);
-    }
-    write_or_throw(*dir, "summary.json", to_json(summary).dump(2) + "\n");
-  }
-  watch.finish(summary);
-  return summary;
-}
-
-}  // namespace
-
+// `mode` is "train" or "simulate".
 RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training_samples) {
   RunFacts facts;
   facts.name = job.name;
@@ -74,12 +51,12 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   facts.seed = job.seed;
   facts.sync = job.strategy.sync;
   facts.allocation = job.strategy.allocation;
-  facts.codec = job.strategy.codec;
-  facts.job = to_toml(job);
+  facts.codec = name_of(job.strategy.codec);
+  facts.job = to_toml(job_schema(), job);
   facts.version = kVersion;
   facts.libtorch = job.phantom() ? "" : MOTLEY_TORCH_VERSION;
   facts.workers = job.cluster.workers;
-  facts.servers = job.servers();
+  facts.servers = servers_of(job);
   facts.batch = job.train.batch;
   facts.limit = ledger_options(job, training_samples).limit;
   // Quotas say who is slower, not how many samples a second that is.
@@ -89,27 +66,73 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   return facts;
 }
 
-Summary record_run(const RunDir* dir, const Job& job, Task& task, Watch& watch,
-                   const std::function<RunOutcome(RunMonitor&)>& run) {
-  if (dir) {
-    write_or_throw(*dir, "job.toml", to_toml(job));
+std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name) {
+  if (!view.keep) {
+    return std::nullopt;
+  }
+  auto dir = RunDir::create(view.out, job_name);
+  return dir ? std::move(*dir) : throw Refused(dir.error().message);
+}
+
+}  // namespace
+
+RecordedRun::RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples,
+                         RunView view)
+    : job_(job), dir_(create_dir(view, job.name)) {
+  if (view.dashboard && !view.quiet) {
+    fmt::print(stderr, "motley: watch the run at {}\n", view.dashboard->url());
+  }
+  watch_ =
+      std::make_unique<Watch>(dir(), facts_of(job, mode, training_samples),
+                              ProgressDisplay::style_for(view.quiet), std::move(view.dashboard));
+}
+
+Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)>& body) {
+  if (dir_) {
+    write_or_throw(*dir_, "job.toml", to_toml(job_schema(), job_));
   }
   std::optional<Summary> summary;
   try {
-    summary = run_watched(dir, task, watch, run);
+    summary = run_watched(task, body);
   } catch (const RunFailed& failure) {
-    watch.fail(failure.what());
-    if (dir) {
-      (void)write_report(*dir, watch.record());  // the run's own failure is what counts
-    }
+    watch_->fail(failure.what());
+    (void)write_report();  // the run's own failure is what counts
     throw;
   }
-  if (dir) {
-    if (Status status = write_report(*dir, watch.record()); !status) {
-      throw RunFailed(status.error().message);
-    }
+  if (const Status status = write_report(); !status) {
+    throw RunFailed(status.error().message);
   }
   return std::move(*summary);
+}
+
+Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunMonitor&)>& body) {
+  const RunOutcome outcome = body(*watch_);
+  const Summary summary = summarize(watch_->record(), outcome);
+  if (dir_) {
+    if (const std::string model = task.model_file(outcome.model); !model.empty()) {
+      write_or_throw(*dir_, "model.pt", model);
+    }
+    write_or_throw(*dir_, "summary.json", to_json(summary).dump(2) + "\n");
+  }
+  watch_->finish(summary);
+  return summary;
+}
+
+// record.json, report.html and trace.json of a run that is over, however it ended.
+Status RecordedRun::write_report() const {
+  if (!dir_) {
+    return {};
+  }
+  const RunRecord& record = watch_->record();
+  const auto document = document_of(record);
+  if (Status status = dir_->write(kRecordFile, one_line(document) + "\n"); !status) {
+    return status;
+  }
+  if (Status status = dir_->write(kReportFile, report_page({document}, record.facts().name));
+      !status) {
+    return status;
+  }
+  return dir_->write(kTraceFile, trace_of(record));  // last: it may be large
 }
 
 void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {

@@ -3,20 +3,16 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "job/parse.h"
 #include "job/print.h"
 #include "runtime/rendezvous/addresses.h"
-#include "runtime/worker/worker.h"
-#include "session/host.h"
-#include "session/session_impl.h"
+#include "session/run_impl.h"
 #include "session/signals.h"
-#include "session/terminate_handler.h"
+#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -41,30 +37,10 @@ Job resolve(const Session::Impl& session, const Options& options) {
     auto read = read_job_file(session.job_path);
     text = read ? std::move(*read) : throw Refused(read.error().message);
   }
-  auto job =
-      parse_program(job_of(options), session.world.size, text, session.job_path, session.overrides);
+  auto job = parse_program(job_schema(), job_of(options), session.world.size, text,
+                           session.job_path, session.overrides);
   return job ? std::move(*job) : throw Refused(job.error().message);
 }
-
-// One run of a session at a time.
-class Turn {
- public:
-  explicit Turn(Session::Impl& session) : session_(session) {
-    if (session_.stopped && is_signal(*session_.stopped)) {
-      throw RunFailed("no further run: the one before was stopped by " + *session_.stopped);
-    }
-    if (session_.has_run) {
-      throw std::logic_error("two runs at a time: the one before has not come to its end");
-    }
-    session_.has_run = true;
-  }
-  ~Turn() { session_.has_run = false; }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  Session::Impl& session_;
-};
 
 // True while this lives.
 class Raised {
@@ -78,320 +54,258 @@ class Raised {
   bool& flag_;
 };
 
-// Why the waiting for others ends early.
-std::optional<std::string> signal_before_start() {
-  const auto signal = first_signal();
-  return signal ? std::optional("stopped by " + *signal + " before everybody had come")
-                : std::nullopt;
+void expect(const Status& status) {
+  if (!status) {
+    throw RunFailed(status.error().message);
+  }
 }
 
-// The servers of a method that has some live beside the workers, in turn: server s with rank
-// s % size, each on a thread of its own.
-class Servers {
- public:
-  // `let_in` lets a rank into the run.
-  Servers(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in)
-      : let_in_(std::move(let_in)) {
-    for (int server = worker; server < job.servers(); server += job.cluster.workers) {
-      threads_.emplace_back(
-          [this, &job, server] { run_server(job, job.cluster.workers + server); });
-    }
-  }
-  ~Servers() { join(); }
-  Servers(const Servers&) = delete;
-  Servers& operator=(const Servers&) = delete;
-
-  void join() {
-    for (std::thread& thread : std::exchange(threads_, {})) {
-      thread.join();
-    }
-  }
-
- private:
-  // Whatever goes wrong, the coordinator knows of it or misses it; who is refused hears why as a
-  // worker, too.
-  void run_server(const Job& job, Rank rank) {
-    const auto admission = let_in_(rank);
-    if (!admission) {
-      return;
-    }
-    Worker worker(*admission);
-    try {
-      const auto text = worker.join(signal_before_start);
-      const Status status = text ? worker.run_server(job) : tl::unexpected(text.error());
-      if (!status) {
-        worker.fail({kAnyRank, status.error().message});
-      }
-    } catch (...) {
-      worker.fail(std::current_exception());
-    }
-  }
-
-  const std::function<Result<Admission>(Rank)> let_in_;
-  std::list<std::thread> threads_;
-};
+Result<Admission> join_as(Rank rank, const Endpoint& rendezvous, Peer me, Seconds patience) {
+  me.rank = rank;
+  return join_rendezvous(rendezvous, me, patience, signal_before_start);
+}
 
 }  // namespace
 
-class Run::Impl {
- public:
-  // A program's run.
-  Impl(Session::Impl& session, const Options& options, Replica& replica, std::int64_t samples,
-       RunHooks hooks)
-      : session_(session), turn_(std::in_place, session), job_(resolve(session, options)) {
-    if (samples <= 0) {
-      throw Refused("the data set is empty: there is nothing to train on");
-    }
-    forget_cause();
-    const World& world = session.world;
-    Peer me = peer_of_this_process();
-    me.rank = world.rank;
-    me.token = world.token;
-    me.job = to_toml(job_);
-    me.parameters = std::move(hooks.settings) + describe(replica.tensors());
-    if (world.rank == 0) {
-      open_rendezvous(session, me, samples, std::move(hooks.evaluate));
-    }
-    const auto let_in = [this, me, rendezvous = world.master,
-                         patience = session.patience](Rank rank) {
-      return host_ ? host_->admission(rank) : join_as(rank, rendezvous, me, patience);
-    };
-    servers_ = std::make_unique<Servers>(job_, world.rank, let_in);
-    const auto admission = let_in(world.rank);
-    owned_ = std::make_unique<Worker>(admission ? *admission
-                                                : throw RunFailed(admission.error().message));
-    worker_ = owned_.get();
-    guarded([&] {
-      const auto text = worker_->join(signal_before_start);
-      expect(text ? worker_->start(job_, replica, samples, Beginning::kOfRankZero)
-                  : tl::unexpected(text.error()));
-    });
-    terminate_notice_.emplace([this](const std::string& why) {
-      if (under_way()) {
-        clean_up(worker_->fail({kAnyRank, why}));
-      }
-    });
+Run::Impl::Turn::Turn(Session::Impl& session) : session_(session) {
+  if (session_.stopped && is_signal(*session_.stopped)) {
+    throw RunFailed("no further run: the one before was stopped by " + *session_.stopped);
   }
-
-  // With the job that was given.
-  Impl(Session::Impl& session, const Job& job, Replica& replica, std::int64_t samples)
-      : session_(session), turn_(std::in_place, session), job_(job), worker_(session.worker.get()) {
-    guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kBroadcast)); });
+  if (session_.has_run) {
+    throw std::logic_error("two runs at a time: the one before has not come to its end");
   }
+  session_.has_run = true;
+}
 
-  ~Impl() {
+Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica,
+                std::int64_t samples, RunHooks hooks)
+    : session_(session), turn_(std::in_place, session), job_(resolve(session, options)) {
+  if (samples <= 0) {
+    throw Refused("the data set is empty: there is nothing to train on");
+  }
+  forget_cause();
+  const Peer me = peer_of(replica, hooks.settings);
+  if (session_.world.rank == 0) {
+    open_rendezvous(me, samples, std::move(hooks.evaluate));
+  }
+  join_run(me);
+  guarded([&] {
+    const auto text = worker_->join(signal_before_start);
+    expect(text ? worker_->start(job_, replica, samples, Beginning::kOfRankZero)
+                : tl::unexpected(text.error()));
+  });
+  terminate_notice_.emplace([this](const std::string& why) {
     if (under_way()) {
-      leave_early();
+      clean_up(worker_->fail({kAnyRank, why}));
     }
-  }
+  });
+}
 
-  std::optional<Work> begin() {
-    if (over_) {
-      return std::nullopt;
+Run::Impl::Impl(Session::Impl& session, Worker& worker, const Job& job, Replica& replica,
+                std::int64_t samples)
+    : session_(session), turn_(std::in_place, session), job_(job), worker_(&worker) {
+  guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kBroadcast)); });
+}
+
+Run::Impl::~Impl() {
+  if (under_way()) {
+    leave_early();
+  }
+}
+
+Peer Run::Impl::peer_of(Replica& replica, const std::string& settings) const {
+  Peer me = peer_of_this_process();
+  me.rank = session_.world.rank;
+  me.token = session_.world.token;
+  me.job = to_toml(job_schema(), job_);
+  me.parameters = settings + describe(replica.tensors());
+  return me;
+}
+
+void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate) {
+  Gathering gathering;
+  gathering.job_text = me.job;
+  gathering.host = me;
+  gathering.patience = session_.patience;
+  const Endpoint& master = session_.world.master;
+  gathering.address = address_to_listen_on(master.host);
+  gathering.port = master.port;
+  host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), session_.out,
+                                 session_.progress, std::move(gathering));
+}
+
+// This process's worker, and servers beside it.
+void Run::Impl::join_run(const Peer& me) {
+  const World& world = session_.world;
+  const auto let_in = [this, me, rendezvous = world.master,
+                       patience = session_.patience](Rank rank) {
+    return host_ ? host_->admission(rank) : join_as(rank, rendezvous, me, patience);
+  };
+  servers_ = std::make_unique<ServerThreads>(job_, world.rank, let_in);
+  const auto admission = let_in(world.rank);
+  owned_ =
+      std::make_unique<Worker>(admission ? *admission : throw RunFailed(admission.error().message));
+  worker_ = owned_.get();
+}
+
+std::optional<Work> Run::Impl::begin() {
+  if (over_) {
+    return std::nullopt;
+  }
+  expect_turn(!has_work_, "begin() before the finish() of the step before");
+  obey_signals();
+  return guarded([&] {
+    if (host_) {
+      host_->evaluate_waiting();
     }
-    expect_turn(!has_work_, "begin() before the finish() of the step before");
-    obey_signals();
-    return guarded([&] {
-      if (host_) {
-        host_->evaluate_waiting();
-      }
-      const auto work = worker_->begin();
-      has_work_ = work.has_value();
-      if (!work) {
-        end();
-      }
-      return work;
-    });
-  }
-
-  Progress finish(double loss_sum) {
-    expect_turn(has_work_, "finish() without a begin() that gave work");
-    guarded([&] { worker_->finish(loss_sum); });
-    has_work_ = false;
-    return worker_->progress();
-  }
-
-  void fit(const std::function<double(const Work&)>& compute) {
-    while (const auto work = begin()) {
-      double loss_sum = 0;
-      in_step([&] { loss_sum = compute(*work); });
-      finish(loss_sum);
+    const auto work = worker_->begin();
+    has_work_ = work.has_value();
+    if (!work) {
+      end();
     }
+    return work;
+  });
+}
+
+Progress Run::Impl::finish(double loss_sum) {
+  expect_turn(has_work_, "finish() without a begin() that gave work");
+  guarded([&] { worker_->finish(loss_sum); });
+  has_work_ = false;
+  return worker_->progress();
+}
+
+void Run::Impl::fit(const std::function<double(const Work&)>& compute) {
+  while (const auto work = begin()) {
+    double loss_sum = 0;
+    in_step([&] { loss_sum = compute(*work); });
+    finish(loss_sum);
   }
+}
 
-  void in_step(const std::function<void()>& body) {
-    try {
-      body();
-    } catch (...) {
-      fail_here(std::current_exception());
-      throw;
-    }
+void Run::Impl::in_step(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (...) {
+    fail_here(std::current_exception());
+    throw;
   }
+}
 
-  void stop(const std::string& why) {
-    if (under_way() && !asked_) {
-      asked_ = true;
-      worker_->ask_to_stop(why);
-    }
+void Run::Impl::stop(const std::string& why) {
+  if (under_way() && !asked_) {
+    asked_ = true;
+    worker_->ask_to_stop(why);
   }
+}
 
-  const Job& job() const { return job_; }
-  const RunResult& result() const {
-    return over_ ? result_ : throw std::logic_error("result() before the run is over");
-  }
+const RunResult& Run::Impl::result() const {
+  return over_ ? result_ : throw std::logic_error("result() before the run is over");
+}
 
- private:
-  bool under_way() const { return !over_ && !why_failed_; }
-
-  // A call out of turn is the program's mistake, and ends the run as its exceptions do.
-  void expect_turn(bool is_its_turn, const char* otherwise) {
-    if (why_failed_) {
-      throw RunFailed(*why_failed_);
-    }
-    in_step([&] {
-      if (in_call_ || !is_its_turn) {
-        throw std::logic_error(in_call_ ? "begin() or finish() inside a hook" : otherwise);
-      }
-    });
-  }
-
-  void open_rendezvous(Session::Impl& session, const Peer& me, std::int64_t samples,
-                       EvaluateFunction evaluate) {
-    Gathering gathering;
-    gathering.job_text = me.job;
-    gathering.host = me;
-    gathering.patience = session.patience;
-    const Endpoint& master = session.world.master;
-    gathering.address = address_to_listen_on(master.host);
-    gathering.port = master.port;
-    host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), session.out,
-                                   session.progress, std::move(gathering));
-  }
-
-  static Result<Admission> join_as(Rank rank, const Endpoint& rendezvous, Peer me,
-                                   Seconds patience) {
-    me.rank = rank;
-    return join_rendezvous(rendezvous, me, patience, signal_before_start);
-  }
-
-  static void expect(const Status& status) {
-    if (!status) {
-      throw RunFailed(status.error().message);
-    }
-  }
-
-  // Whatever `body` throws takes the run down. What the program's hooks throw comes out as it was;
-  // when others have failed, the first cause of all does.
-  template <class Body>
-  auto guarded(const Body& body) -> decltype(body()) {
-    try {
-      const Raised raised(in_call_);
-      return body();
-    } catch (const Interrupted&) {
-      fail_with_others(std::current_exception());
-    } catch (const RunFailed&) {
-      fail_with_others(std::current_exception());
-    } catch (...) {
-      fail_here(std::current_exception());
-      throw;
-    }
-  }
-
-  [[noreturn]] void fail_with_others(const std::exception_ptr& error) {
-    if (under_way()) {
-      clean_up(worker_->fail(error));
-    }
+// A call out of turn is the program's mistake, and ends the run as its exceptions do.
+void Run::Impl::expect_turn(bool is_its_turn, const char* otherwise) {
+  if (why_failed_) {
     throw RunFailed(*why_failed_);
   }
-
-  void fail_here(const std::exception_ptr& error) {
-    if (under_way()) {
-      note_cause(reason_of(error));
-      clean_up(worker_->fail(error));
+  in_step([&] {
+    if (in_call_ || !is_its_turn) {
+      throw std::logic_error(in_call_ ? "begin() or finish() inside a hook" : otherwise);
     }
+  });
+}
+
+template <class Body>
+auto Run::Impl::guarded(const Body& body) -> decltype(body()) {
+  try {
+    const Raised raised(in_call_);
+    return body();
+  } catch (const Interrupted&) {
+    fail_with_others(std::current_exception());
+  } catch (const RunFailed&) {
+    fail_with_others(std::current_exception());
+  } catch (...) {
+    fail_here(std::current_exception());
+    throw;
   }
+}
 
-  void leave_early() {
-    const bool thrown = std::uncaught_exceptions() > 0;
-    const std::string why = thrown ? "an exception left the training loop"
-                                   : "the program left the training loop before its end";
-    note_cause(why);
-    if (!thrown) {
-      complain(why);
-    }
-    clean_up(worker_->fail({kAnyRank, why}));
+void Run::Impl::fail_with_others(const std::exception_ptr& error) {
+  if (under_way()) {
+    clean_up(worker_->fail(error));
   }
+  throw RunFailed(*why_failed_);
+}
 
-  void clean_up(const std::string& why) {
-    why_failed_ = why;
-    if (host_) {
-      host_->give_up();
-    }
-    if (servers_) {
-      servers_->join();
-    }
-    turn_.reset();
+void Run::Impl::fail_here(const std::exception_ptr& error) {
+  if (under_way()) {
+    note_cause(reason_of(error));
+    clean_up(worker_->fail(error));
   }
+}
 
-  // Rank 0's coordinator sees its signals itself.
-  void obey_signals() {
-    if (const auto signal = host_ ? std::nullopt : first_signal()) {
-      stop(*signal);
-    }
+void Run::Impl::leave_early() {
+  const bool thrown = std::uncaught_exceptions() > 0;
+  const std::string why = thrown ? "an exception left the training loop"
+                                 : "the program left the training loop before its end";
+  note_cause(why);
+  if (!thrown) {
+    complain(why);
   }
+  clean_up(worker_->fail({kAnyRank, why}));
+}
 
-  void end() {
-    worker_->leave();
-    if (servers_) {
-      servers_->join();
-    }
-    result_.seconds = worker_->so_far().times.seconds;
-    result_.samples = worker_->progress().samples;
-    result_.stopped = worker_->stopped();
-    if (host_) {
-      take(host_->finish());
-      host_.reset();  // the next run has a rendezvous of its own
-    }
-    result_.steps = result_.samples / job_.train.batch;
-    over_ = true;
-    turn_.reset();
-    session_.stopped = result_.stopped;
-    terminate_notice_.reset();
+void Run::Impl::clean_up(const std::string& why) {
+  why_failed_ = why;
+  if (host_) {
+    host_->give_up();
   }
-
-  void take(const Summary& summary) {
-    result_.seconds = summary.seconds;
-    result_.samples = summary.samples;
-    if (!summary.metrics.empty()) {
-      result_.loss = summary.metrics.back().loss;
-      result_.accuracy = summary.metrics.back().accuracy;
-    }
-    result_.stopped = summary.stopped;
-    result_.summary = to_json(summary).dump(2);
+  if (servers_) {
+    servers_->join();
   }
+  turn_.reset();
+}
 
-  Session::Impl& session_;
-  std::optional<Turn> turn_;  // until it is over
-  const Job job_;
-  std::unique_ptr<Host> host_;        // on rank 0
-  std::unique_ptr<Servers> servers_;  // of a program
-  std::unique_ptr<Worker> owned_;
-  Worker* worker_ = nullptr;
-  bool asked_ = false;     // to stop
-  bool has_work_ = false;  // between begin() and finish()
-  bool in_call_ = false;   // hooks are called from inside
-  bool over_ = false;
-  std::optional<std::string> why_failed_;
-  RunResult result_;
-  std::optional<TerminateNotice> terminate_notice_;
-};
+// Rank 0's coordinator sees its signals itself.
+void Run::Impl::obey_signals() {
+  if (const auto signal = host_ ? std::nullopt : first_signal()) {
+    stop(*signal);
+  }
+}
+
+void Run::Impl::end() {
+  worker_->leave();
+  if (servers_) {
+    servers_->join();
+  }
+  result_.seconds = worker_->so_far().times.seconds;
+  result_.samples = worker_->progress().samples;
+  result_.stopped = worker_->stopped();
+  if (host_) {
+    take(host_->finish());
+    host_.reset();  // the next run has a rendezvous of its own
+  }
+  result_.steps = result_.samples / job_.train.batch;
+  over_ = true;
+  turn_.reset();
+  session_.stopped = result_.stopped;
+  terminate_notice_.reset();
+}
+
+void Run::Impl::take(const Summary& summary) {
+  result_.seconds = summary.seconds;
+  result_.samples = summary.samples;
+  if (!summary.metrics.empty()) {
+    result_.loss = summary.metrics.back().loss;
+    result_.accuracy = summary.metrics.back().accuracy;
+  }
+  result_.stopped = summary.stopped;
+  result_.summary = to_json(summary).dump(2);
+}
 
 Run::Run(Session& session, const Options& options, Replica& replica, std::int64_t training_samples,
          RunHooks hooks)
     : impl_(std::make_unique<Impl>(session.impl(), options, replica, training_samples,
                                    std::move(hooks))) {}
-Run::Run(Session& session, const Job& job, Replica& replica, std::int64_t training_samples)
-    : impl_(std::make_unique<Impl>(session.impl(), job, replica, training_samples)) {}
 Run::~Run() = default;
 std::optional<Work> Run::begin() { return impl_->begin(); }
 Progress Run::finish(double loss_sum) { return impl_->finish(loss_sum); }
@@ -400,16 +314,5 @@ void Run::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 void Run::stop() { impl_->stop("the program"); }
 const Job& Run::job() const { return impl_->job(); }
 const RunResult& Run::result() const { return impl_->result(); }
-
-void run_parameter_server(Session& session, const Job& job) {
-  Worker& worker = *session.impl().worker;
-  try {
-    if (const Status status = worker.run_server(job); !status) {
-      throw RunFailed(status.error().message);
-    }
-  } catch (...) {
-    throw RunFailed(worker.fail(std::current_exception()));
-  }
-}
 
 }  // namespace motley

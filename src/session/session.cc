@@ -96,8 +96,6 @@ Session::Impl::Impl() {
 }
 Session::Impl::~Impl() { exists = false; }
 
-Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-
 Session::Session(int& argc, char** argv) : impl_(std::make_unique<Impl>()) {
   install_terminate_handler();
   take_flags(*impl_, argc, argv);
@@ -112,35 +110,6 @@ Session::Session(int& argc, char** argv) : impl_(std::make_unique<Impl>()) {
 
 Session::~Session() = default;
 
-Session Session::join(const std::string& rendezvous, int rank, const std::string& token) {
-  const auto endpoint = parse_endpoint(rendezvous);
-  if (!endpoint) {
-    throw Refused(endpoint.error().message);
-  }
-  auto impl = std::make_unique<Impl>();
-  Peer me = peer_of_this_process();
-  me.rank = rank < 0 ? std::nullopt : std::optional<Rank>(rank);
-  me.token = token;
-  if (endpoint->port == 0) {
-    throw Refused(rendezvous + ": port 0 is nobody's");
-  }
-  const auto admission = join_rendezvous(*endpoint, me, impl->patience);
-  if (!admission) {
-    throw RunFailed(admission.error().message);
-  }
-  impl->world.rank = admission->rank;
-  impl->worker = std::make_unique<Worker>(*admission);
-  try {
-    const auto job = impl->worker->join();
-    impl->given_job = job ? *job : throw RunFailed(job.error().message);
-  } catch (...) {
-    throw RunFailed(impl->worker->fail(std::current_exception()));
-  }
-  return Session(std::move(impl));
-}
-
-const std::string& Session::given_job() const { return impl_->given_job; }
-void Session::give_up(const std::string& why) { impl_->worker->fail({kAnyRank, why}); }
 int Session::rank() const { return impl_->world.rank; }
 int Session::size() const { return impl_->world.size; }
 bool Session::shares_machine() const { return impl_->world.local_size > 1; }

@@ -1,14 +1,12 @@
 // What a Session knows, for whoever runs something in it.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "motley/session.h"
 #include "runtime/launch/world.h"
-#include "runtime/worker/worker.h"
 
 namespace motley {
 
@@ -29,10 +27,6 @@ class Session::Impl {
 
   bool has_run = false;                // one is under way
   std::optional<std::string> stopped;  // why the last one ended early
-
-  // Of a session that has joined somebody's run.
-  std::unique_ptr<Worker> worker;
-  std::string given_job;
 };
 
 }  // namespace motley

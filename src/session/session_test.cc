@@ -237,7 +237,7 @@ TEST(Run, OptionsAreCheckedAndFlagsWin) {
   Toy toy;
   EXPECT_THROW(motley::Run(*program.session, {.batch = 0}, *toy.replica, 300), Refused);
   motley::Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
-  EXPECT_EQ(run.job().strategy.codec, "fp16");
+  EXPECT_EQ(run.job().strategy.codec, CodecKind::kFp16);
   toy.fit(run);
   EXPECT_EQ(run.result().samples, 210);
 }

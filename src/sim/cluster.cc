@@ -19,9 +19,9 @@ namespace motley {
 namespace {
 
 constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
-constexpr std::size_t kNamedWaiters = 8;  // in the report of a deadlock
+constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
 
-// What the scheduler is asked to call back for. `index` is a flight, or a fault.
+// Kinds of events that the scheduler calls back for. `index` is that of a flight or of a fault.
 enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
 
 struct Fault {
@@ -35,7 +35,7 @@ std::string describe(const std::exception_ptr& error) {
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {
-    return "an exception of unknown type";
+    return "an exception that is not a std::exception";
   }
 }
 
@@ -139,7 +139,8 @@ class SimCluster::Impl final : private Scheduler::Owner {
         throw Interrupted(rank, down_reason);
       }
     }
-    // What all Node calls ask first, but for receives, which hand out what has arrived.
+    // Checked first by every Node call except receives, which first return messages that have
+    // arrived.
     void throw_if_over() const {
       throw_if_down();
       mailbox.throw_if_over();
@@ -148,7 +149,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     Rank rank;
     SimNode node;
     Mailbox mailbox;
-    std::vector<Receiver> receivers;       // who blocked first comes first
+    std::vector<Receiver> receivers;       // in the order in which they blocked
     std::vector<HostActivity> activities;  // in the order in which they began
     std::deque<std::function<void(Node&)>> next_terms;
     Seconds down_since = Node::kForever;
@@ -177,10 +178,10 @@ class SimCluster::Impl final : private Scheduler::Owner {
   static std::string describe_wait(const Host& home, const HostActivity& activity);
 
   const int workers_;
-  const int ranks_;  // with the servers
+  const int ranks_;  // including servers
   Network network_;
   Scheduler scheduler_;
-  std::vector<Host> hosts_;             // the coordinator first
+  std::vector<Host> hosts_;             // the coordinator comes first
   std::vector<Rank> rank_of_activity_;  // by ActivityId
   FlightTable flights_;
   std::vector<Fault> faults_;
@@ -219,7 +220,7 @@ void SimCluster::Impl::stop(const std::string& reason) {
 }
 
 void SimCluster::Impl::fail(Rank rank, Seconds at, std::string reason) {
-  host(rank);  // there is one
+  host(rank);  // checks that the rank exists
   faults_.push_back({rank, std::move(reason)});
   scheduler_.at(std::max(at, scheduler_.now()), kRankFails,
                 static_cast<std::uint32_t>(faults_.size() - 1));
@@ -301,12 +302,12 @@ void SimCluster::Impl::launch(Flight flight) {
 }
 
 void SimCluster::Impl::deliver(Rank to, Seconds at, Message message) {
-  host(to);  // there is one
+  host(to);  // checks that the rank exists
   scheduler_.at(at, kFlightCompletes,
                 flights_.add({.to = to, .crossing = {}, .message = std::move(message)}));
 }
 
-// True for what was still on the sender's uplink, or waiting for it, when the sender failed.
+// True for a message that was on the sender's uplink, or waiting for it, when the sender failed.
 bool SimCluster::Impl::is_cut_off(const Flight& flight) {
   return flight.crossing.left > host(flight.message.from).down_since;
 }
@@ -344,7 +345,7 @@ void SimCluster::Impl::deliver(Host& to, Message message) {
   }
 }
 
-// Wakes who may have waited for the lost peer; the mailbox tells them when they look again.
+// Wakes activities that may wait for the lost peer; their next look into the mailbox throws.
 void SimCluster::Impl::lose(Host& at, Rank peer) {
   at.mailbox.lose(peer, host(peer).down_reason);
   std::erase_if(at.receivers, [&](const Receiver& each) {
@@ -366,8 +367,8 @@ void SimCluster::Impl::fail_now(const Fault& fault) {
   for (const auto& activity : failed.activities) {
     scheduler_.wake(activity.id);
   }
-  // The news travel like a message without bytes that left just now, so that they come after all
-  // that is on the wire.
+  // The news travels like an empty message sent just now, so it arrives after everything that is on
+  // the wire.
   const Seconds left = scheduler_.now();
   const Seconds there = left + network_.latency();
   for (const Host& other : hosts_) {
@@ -380,7 +381,7 @@ void SimCluster::Impl::fail_now(const Fault& fault) {
   }
 }
 
-// With no event left, whoever is alive waits in a receive without a deadline, or sleeps forever.
+// With no event left, every live activity waits in a receive without a deadline or sleeps forever.
 std::string SimCluster::Impl::deadlock_report() const {
   std::string report = fmt::format("deadlock at {} s", scheduler_.now());
   std::size_t count = 0;
@@ -436,7 +437,7 @@ std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Sec
     const ActivityId self = cluster_.scheduler_.current();
     home.receivers.push_back({self, match});
     cluster_.scheduler_.wait_until(deadline);
-    // A message took it off the list; a deadline or the end of the run did not.
+    // A message removes the receiver from the list; a deadline or the end of the run does not.
     std::erase_if(home.receivers, [&](const Receiver& each) { return each.activity == self; });
   }
 }

@@ -7,18 +7,16 @@
 //   }
 //   cluster.run();
 //
-// Bodies are the product's own protocol code: they see a Node (motley/node/node.h) and cannot tell
-// that their seconds are virtual. Everything runs on the thread that calls run(), and the same
-// inputs give the same order of events, always. There is no global state: any number of clusters
-// may live in a process, on one thread or on several.
+// Bodies are the same protocol code as in real runs: they see a Node (motley/node/node.h) and
+// cannot tell that time is virtual. Everything runs on the thread that calls run(), and the same
+// inputs always give the same order of events. There is no global state: a process may have any
+// number of clusters, on one thread or on several.
 //
-// What a fiber may use of its stack is 64 KiB. Bodies given to Node::busy() run on the stack of the
-// caller of run(), so that they may be as deep as they like; they must not make a Node call that
-// blocks.
+// A fiber has 64 KiB of stack. Bodies given to Node::busy() run on the stack of run()'s caller
+// instead, so they may use as much as they need, but they must not make a Node call that blocks.
 //
-// Cost: a message is two events, together with its fiber switch 0.2 us of real time among 16
-// workers and 0.5 us among thousands. A fiber holds one or two pages of memory until its stack
-// grows.
+// Cost: a message is two events; with its fiber switch that is 0.2 us of real time among 16 workers
+// and 0.5 us among thousands. A fiber uses one or two pages of memory until its stack grows.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +32,7 @@
 
 namespace motley {
 
-// Every activity waits for a message and none is under way. what() names who waits for what.
+// Every activity waits for a message and none is on its way. what() lists who waits for what.
 class Deadlock : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -42,22 +40,23 @@ class Deadlock : public std::runtime_error {
 
 class SimCluster {
  public:
-  // Uses workers, latency and bandwidths of the spec; no bandwidth at all means unlimited. Speeds
-  // and slowdowns are the CostModel's, which tells Node::busy() how long to take. Servers have the
-  // ranks behind the workers'.
+  // Uses workers, latency and bandwidths of the spec; no bandwidth means unlimited. Speeds and
+  // slowdowns belong to the CostModel, which computes the cost given to Node::busy(). The ranks of
+  // servers follow those of the workers.
   explicit SimCluster(const ClusterSpec& spec, int servers = 0);
   ~SimCluster();
 
-  // `body` becomes an activity of `rank` (a worker, a server or kCoordinator) when run() is called,
-  // or at once when it is under way. Bodies begin in the order in which they were started.
+  // Makes `body` an activity of `rank` (a worker, a server or kCoordinator): when run() is called,
+  // or at once if it is running. Bodies begin in the order in which they were started.
   void start(Rank rank, std::function<void(Node&)> body);
 
-  // Returns when every activity has returned. An exception that leaves one stops the others, and
-  // is thrown here once all are unwound; so is Deadlock. Exceptions of a failed rank do not count.
+  // Returns when every activity has returned. If an exception leaves one, the others are stopped,
+  // and it is thrown here when all are unwound; so is Deadlock. Exceptions of a failed rank are
+  // ignored.
   void run();
 
-  // Blocked and later Node calls throw Interrupted with this reason. To be called on the thread of
-  // run(): by a body, or between runs.
+  // Makes blocked and later Node calls throw Interrupted with this reason. Call it on the thread of
+  // run(): in a body, or between runs.
   void stop(const std::string& reason);
 
   // A rank may live through several terms, one after the other, on the same clock and network.
@@ -70,26 +69,26 @@ class SimCluster {
   // the rank's own failure.
   void next_term(Rank rank, std::function<void(Node&)> body);
 
-  // At the virtual moment `at` (now, if that has passed) the rank is cut off: its activities are
-  // unwound with Interrupted, what has not left its uplink is lost, what has left arrives. The
-  // others learn of it one latency later, behind the last message that still arrives.
+  // Cuts the rank off at virtual time `at` (now, if that has passed). Its activities are unwound
+  // with Interrupted; messages that have not left its uplink are lost, the others arrive. The other
+  // ranks learn of the loss one latency later, after the last message that still arrives.
   void fail(Rank rank, Seconds at, std::string reason);
 
-  // Asked every few dozen events of run(), so it should be cheap: the value of an atomic flag. True
-  // stops the run with the reason "interrupted".
+  // Sets a function that run() calls every few dozen events, so it must be cheap (read an atomic
+  // flag). When it returns true, the run stops with the reason "interrupted".
   void poll(std::function<bool()> stop_requested);
 
-  // For traffic that is worked out ahead instead of sent (sync/ring_meeting.h): a rank's link, as
-  // it is and to be left as that traffic leaves it; and a message that is there at the moment `at`,
-  // which has not passed, without crossing one.
+  // For traffic that is computed ahead instead of sent (sync/ring_meeting.h). link() is a rank's
+  // link, which the caller must leave in the state in which that traffic would. deliver() puts a
+  // message into a mailbox at time `at`, which must not have passed, without using a link.
   Link& link(Rank rank);
   void deliver(Rank to, Seconds at, Message message);
 
   // The virtual time.
   Seconds now() const;
-  // Events processed: arrivals at a link and in a mailbox, ends of busy and sleep, deadlines.
+  // Events processed: arrivals at links and mailboxes, ends of busy() and sleep(), deadlines.
   std::uint64_t events() const;
-  // What a rank has put on its uplink: payloads and their frames.
+  // Bytes that a rank has put on its uplink, including frames.
   std::uint64_t bytes_sent(Rank rank) const;
 
  private:

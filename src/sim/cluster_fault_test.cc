@@ -1,4 +1,4 @@
-// Runs that do not end well: exceptions, stops, deadlocks, ranks that fail.
+// Runs that fail: exceptions, stops, deadlocks, lost ranks.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ ClusterSpec alike(int workers) {
 
 Payload filling(std::size_t bytes) { return Payload::phantom(bytes - kFrameBytes); }
 
-// Counts how often a scope was left, whatever way.
+// Counts how often a scope is left, normally or by an exception.
 struct Leaving {
   explicit Leaving(int& count) : count_(count) {}
   Leaving(const Leaving&) = delete;
@@ -80,7 +80,7 @@ TEST(SimClusterFault, AnExceptionInASpawnedActivityCountsToo) {
   EXPECT_EQ(cluster.now(), 0);
 }
 
-TEST(SimClusterFault, AnExceptionThatIsNoStdExceptionIsKeptToo) {
+TEST(SimClusterFault, AnExceptionThatIsNotAStdExceptionIsKeptToo) {
   SimCluster cluster(alike(1));
   cluster.start(0, [](Node&) { throw 42; });
   EXPECT_THROW(cluster.run(), int);
@@ -101,7 +101,7 @@ TEST(SimClusterFault, WhatABusyBodyThrowsComesOutOfBusy) {
   EXPECT_EQ(caught, 1);
 }
 
-// The rule of node.h forbids it, for the sake of other schedulers; this one does not mind.
+// node.h forbids this because of other schedulers; this one supports it.
 TEST(SimClusterFault, ANodeCallInsideACatchBlockDoesNoHarm) {
   SimCluster cluster(alike(8));
   std::vector<std::string> rethrown;
@@ -155,7 +155,7 @@ TEST(SimClusterFault, StoppingUnwindsWhateverAnActivityDoes) {
   EXPECT_EQ(cluster.now(), 1);
 }
 
-TEST(SimClusterFault, AStopThatEveryBodyTakesWellIsNoError) {
+TEST(SimClusterFault, AStopThatEveryBodyHandlesIsNotAnError) {
   SimCluster cluster(alike(2));
   cluster.start(0, [&](Node& node) {
     EXPECT_THROW(node.receive({kChannel}), Interrupted);
@@ -202,7 +202,7 @@ TEST(SimClusterFault, ADeadlockOfManyNamesTheFirstEight) {
   EXPECT_EQ(unwound, 100);
 }
 
-TEST(SimClusterFault, AClusterThatNeverRanIsDestroyedInPeace) {
+TEST(SimClusterFault, AClusterThatNeverRanCanBeDestroyed) {
   auto captured = std::make_shared<int>(0);
   {
     SimCluster cluster(alike(1));
@@ -227,7 +227,7 @@ TEST(SimClusterFault, AFailedRankIsUnwoundAndTheOthersLearnOfItOneLatencyLater) 
       EXPECT_EQ(node.now(), 2);
     }
     EXPECT_THROW(node.send(1, kChannel, {}), Interrupted);
-    throw std::runtime_error("nobody hears a dead rank");
+    throw std::runtime_error("exceptions of a dead rank are ignored");
   });
   for (Rank rank : {1, 2}) {
     cluster.start(rank, [&](Node& node) {
@@ -246,12 +246,12 @@ TEST(SimClusterFault, AFailedRankIsUnwoundAndTheOthersLearnOfItOneLatencyLater) 
     });
   }
   cluster.fail(0, 2, "power cut");
-  cluster.fail(0, 3, "once is enough");
+  cluster.fail(0, 3, "a second failure is ignored");
   cluster.run();
   EXPECT_EQ(unwound, 2);
 }
 
-// Of three messages of a second each, one has left the uplink when the rank fails after 1.25 s.
+// Each message takes a second; one of three has left the uplink when the rank fails after 1.25 s.
 TEST(SimClusterFault, WhatHasLeftTheUplinkArrivesAndTheRestIsLost) {
   SimCluster cluster(alike(2));
   std::vector<std::int64_t> got;
@@ -275,8 +275,9 @@ TEST(SimClusterFault, WhatHasLeftTheUplinkArrivesAndTheRestIsLost) {
   EXPECT_EQ(got, std::vector<std::int64_t>{0});
 }
 
-// The receiver's slow downlink holds the last message for 100 s; the news of the loss wait behind.
-TEST(SimClusterFault, TheNewsOfALossComeAfterWhatIsOnTheWire) {
+// The receiver's slow downlink holds the last message for 100 s; the news of the loss waits behind
+// it.
+TEST(SimClusterFault, TheNewsOfALossComesAfterWhatIsOnTheWire) {
   ClusterSpec spec = alike(2);
   spec.bandwidth[1] = 10;
   SimCluster cluster(spec);
@@ -305,12 +306,12 @@ TEST(SimClusterFault, AReceiveFromSomebodyElseIsNotDisturbed) {
   cluster.run();
 }
 
-TEST(SimClusterFault, AMessageToARankThatJustFailedGoesNowhere) {
+TEST(SimClusterFault, AMessageToARankThatJustFailedIsDropped) {
   SimCluster cluster(alike(2));
   cluster.start(0, [](Node& node) { node.receive({kChannel}); });
   cluster.start(1, [](Node& node) {
     node.sleep(1.25);
-    node.send(0, kChannel, {});  // it is dead, but nobody knows yet
+    node.send(0, kChannel, {});  // it is dead, but the others do not know yet
     EXPECT_THROW(node.receive({kChannel, 0}), Interrupted);
     node.send(0, kChannel, {});
   });

@@ -22,7 +22,7 @@ ClusterSpec alike(int workers, Seconds latency = 0.5, double bandwidth = 1000) {
   return spec;
 }
 
-// A payload that takes a link as long as `bytes` do together with the frame.
+// A payload that, with its frame, occupies a link like `bytes` bytes.
 Payload filling(std::size_t bytes) { return Payload::phantom(bytes - kFrameBytes); }
 
 void start_all(SimCluster& cluster, int workers, const std::function<void(Node&)>& body) {
@@ -155,7 +155,7 @@ TEST(SimCluster, ADeadlineEndsAReceiveOnTime) {
     node.send(0, kChannel, {});
   });
   cluster.run();
-  EXPECT_DOUBLE_EQ(cluster.now(), 5.556) << "the deadline at 9 s was for nobody";
+  EXPECT_DOUBLE_EQ(cluster.now(), 5.556) << "the deadline at 9 s was not needed";
 }
 
 TEST(SimCluster, ActivitiesOfARankGetWhatTheyWaitFor) {
@@ -255,7 +255,7 @@ TEST(SimCluster, IsStoppedFromOutsideThroughThePollHook) {
   });
   try {
     cluster.run();
-    FAIL() << "it ends with a reason";
+    FAIL() << "the run should have thrown";
   } catch (const Interrupted& e) {
     EXPECT_STREQ(e.what(), "interrupted");
     EXPECT_EQ(e.peer(), kAnyRank);
@@ -263,7 +263,7 @@ TEST(SimCluster, IsStoppedFromOutsideThroughThePollHook) {
   EXPECT_EQ(asked, 100);
 }
 
-// Every worker sends to its right and waits for its left, so many times.
+// Every worker sends to its right neighbour and receives from its left one, `rounds` times.
 void pass_around(Node& node, int rounds, std::size_t bytes) {
   const Rank right = (node.rank() + 1) % node.size();
   const Rank left = (node.rank() + node.size() - 1) % node.size();
@@ -273,12 +273,12 @@ void pass_around(Node& node, int rounds, std::size_t bytes) {
   }
 }
 
-// What a ring all-reduce of chunks of `bytes` makes a worker do.
+// The traffic of a ring all-reduce with chunks of `bytes`.
 void all_reduce_in_a_ring(Node& node, std::size_t bytes) {
   pass_around(node, 2 * (node.size() - 1), bytes);
 }
 
-TEST(SimCluster, ARingAllReduceTakesWhatItsClosedFormSays) {
+TEST(SimCluster, ARingAllReduceTakesAsLongAsItsFormulaSays) {
   constexpr int kSteps = 3;
   constexpr double kParameters = 25e6;
   constexpr double kBatch = 256;
@@ -303,7 +303,7 @@ TEST(SimCluster, ARingAllReduceTakesWhatItsClosedFormSays) {
 
 TEST(SimCluster, HoldsThousandsOfFibers) {
 #if defined(MOTLEY_SANITIZED)
-  constexpr int kWorkers = 256;  // ThreadSanitizer takes most of a megabyte for each
+  constexpr int kWorkers = 256;  // ThreadSanitizer needs almost a megabyte for each
 #else
   constexpr int kWorkers = 4096;
 #endif

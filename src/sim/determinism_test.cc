@@ -1,5 +1,5 @@
-// One seed, one trace: random protocols with random faults, run twice, must do the same things at
-// the same virtual moments in the same order.
+// One seed gives one trace: random protocols with random faults, run twice, must do the same things
+// at the same virtual times in the same order.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,21 +20,20 @@ constexpr std::uint64_t kSeeds = 50;
 constexpr std::uint64_t kSeeds = 500;
 #endif
 
-struct Step {
+struct TraceEntry {
   Seconds at;
   Rank rank;
   std::string what;
 
-  friend bool operator==(const Step&, const Step&) = default;
+  friend bool operator==(const TraceEntry&, const TraceEntry&) = default;
 };
-using Trace = std::vector<Step>;
+using Trace = std::vector<TraceEntry>;
 
 Channel channel_number(std::uint64_t n) {
   return Channel{static_cast<std::uint32_t>(Channel::kUser) + static_cast<std::uint32_t>(n)};
 }
 
-// A worker that does as its random numbers tell it. Durations are few and round, so that many
-// events fall on the same moment.
+// A worker that acts at random. Durations are few and round numbers, so many events coincide.
 class RandomWorker {
  public:
   RandomWorker(Trace& trace, Random random, int depth)
@@ -141,7 +140,7 @@ Outcome simulate(std::uint64_t seed) {
 }
 
 TEST(Determinism, TheSameSeedGivesTheSameTrace) {
-  std::vector<std::unique_ptr<char[]>> clutter;  // so that addresses differ between the two runs
+  std::vector<std::unique_ptr<char[]>> clutter;  // makes addresses differ between the two runs
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Outcome first = simulate(seed);
     clutter.push_back(std::make_unique<char[]>(1 + seed * 37 % 5000));
@@ -156,7 +155,7 @@ TEST(Determinism, AnotherSeedGivesAnotherTrace) { EXPECT_NE(simulate(1), simulat
 TEST(Determinism, TimeNeverGoesBack) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Seconds last = 0;
-    for (const Step& step : simulate(seed).trace) {
+    for (const TraceEntry& step : simulate(seed).trace) {
       ASSERT_GE(step.at, last) << "seed " << seed;
       last = step.at;
     }

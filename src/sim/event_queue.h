@@ -1,12 +1,13 @@
-// EventQueue: what will happen, earliest first; what was pushed first goes first among equals.
+// EventQueue: future events, earliest first; events at equal times come out in the order of
+// pushing.
 //
 //   EventQueue<int> queue;
 //   queue.push(1.5, 42);
 //   auto [at, what] = queue.pop();
 //
-// A 4-ary heap in one vector: half as deep as a binary one, and the children of a node lie side by
-// side. No allocation once the vector has grown. The order of equal moments is a sequence number,
-// never an address, so that it is the same in every run. `What` should be small and trivial.
+// A 4-ary heap in one vector: half as deep as a binary heap, and the children of a node are
+// adjacent. No allocation once the vector has grown. Ties are broken by a sequence number, never by
+// an address, so the order is the same in every run. `What` should be small and trivial.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class EventQueue {
     return {first.at, first.what};
   }
 
-  // Takes out every event for which unwanted(what), in time linear in the size of the queue.
+  // Removes every event for which unwanted(what) is true. Cost: linear in the size of the queue.
   template <class Predicate>
   void remove_if(Predicate unwanted) {
     std::erase_if(heap_, [&](const Entry& entry) { return unwanted(entry.what); });

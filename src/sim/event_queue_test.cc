@@ -32,13 +32,13 @@ TEST(EventQueue, BreaksTiesByTheOrderOfPushing) {
   }
 }
 
-// The order that std::stable_sort gives is the order that the queue must give, also when pushes and
-// pops alternate and many moments are equal.
+// The queue must give the order of std::stable_sort, also when pushes and pops alternate and many
+// times are equal.
 TEST(EventQueue, AgreesWithAStableSortForRandomPushesAndPops) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Random random(seed);
     EventQueue<int> queue;
-    std::vector<std::pair<Seconds, int>> expected;  // kept sorted, ties in order of pushing
+    std::vector<std::pair<Seconds, int>> expected;  // sorted; ties in the order of pushing
     for (int i = 0; i < 300; ++i) {
       if (random.below(3) > 0 || queue.empty()) {
         const auto at = static_cast<Seconds>(random.below(10));

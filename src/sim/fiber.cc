@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-// Boost's idea of an allocator, for a stack that is already there.
+// A boost stack allocator that hands out an existing stack.
 struct GivenStack {
   boost::context::stack_context stack;
   boost::context::stack_context allocate() { return stack; }
@@ -23,11 +23,12 @@ Fiber::Fiber(StackPool& stacks, std::function<void()> body)
     : stacks_(stacks), body_(std::move(body)) {}
 
 Fiber::~Fiber() {
-  MOTLEY_CHECK(state_ == State::kNew || state_ == State::kDone, "a fiber was left half-way");
+  MOTLEY_CHECK(state_ == State::kNew || state_ == State::kDone, "fiber destroyed before it ended");
 }
 
 void Fiber::resume() {
-  MOTLEY_CHECK(state_ == State::kNew || state_ == State::kSuspended, "not to be resumed now");
+  MOTLEY_CHECK(state_ == State::kNew || state_ == State::kSuspended,
+               "cannot be resumed in this state");
   if (state_ == State::kNew) {
     begin();
   }
@@ -71,7 +72,7 @@ void Fiber::begin() {
 void Fiber::run_body() {
   try {
     body_();
-    body_ = nullptr;  // what it captured dies here, as a local of the body would
+    body_ = nullptr;  // destroys captures here, like locals of the body
   } catch (...) {
     error_ = std::current_exception();
   }

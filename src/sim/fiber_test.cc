@@ -54,7 +54,7 @@ TEST(Fiber, WhatTheBodyCapturedDiesWithIt) {
   EXPECT_EQ(captured.use_count(), 1);
 }
 
-// Each has exceptions in flight while the other one throws, catches and rethrows.
+// Each has an exception in flight while the other throws, catches and rethrows.
 TEST(Fiber, TwoMaySuspendInsideCatchBlocks) {
   StackPool stacks;
   std::array<std::unique_ptr<Fiber>, 2> fibers;

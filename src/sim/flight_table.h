@@ -11,7 +11,8 @@
 
 namespace motley {
 
-// A message between send() and its mailbox; or, with a loss instead, the end of all messages.
+// A message between send() and the receiver's mailbox. If `is_loss` is set instead, it marks the
+// end of the sender's messages.
 struct Flight {
   Rank to = 0;
   Crossing crossing;
@@ -21,7 +22,7 @@ struct Flight {
   std::size_t bytes() const { return is_loss ? 0 : message.payload.size() + kFrameBytes; }
 };
 
-// Flights under way, by a small number that is used again: the event queue holds no messages.
+// Flights in progress, in reused slots: the event queue holds slot numbers instead of messages.
 class FlightTable {
  public:
   std::uint32_t add(Flight flight) {

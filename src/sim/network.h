@@ -1,10 +1,10 @@
-// Network: the links of all ranks (cluster/link.h has the model), and when a message sent now will
-// be there. Pure: no clock, no queue, no messages.
+// Network: the links of all ranks, and when a message sent now will arrive. cluster/link.h has the
+// model. Pure: no clock, no queue, no messages.
 //
-//   Crossing crossing = network.depart(from, bytes, now);   // when the sender sends
-//   Seconds complete = network.arrive(to, bytes, crossing); // at the moment crossing.head
+//   Crossing crossing = network.depart(from, bytes, now);   // at the time of sending
+//   Seconds complete = network.arrive(to, bytes, crossing); // at time crossing.head
 //
-// The coordinator's links have the latency of all others and unlimited bandwidth.
+// The coordinator's links have the same latency as all others and unlimited bandwidth.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ namespace motley {
 
 class Network {
  public:
-  // Bytes per second of every rank's links; none given means unlimited.
+  // Bytes per second of every rank's links; empty means unlimited.
   Network(int ranks, Seconds latency, const std::vector<double>& bandwidth);
 
   Crossing depart(Rank from, std::size_t bytes, Seconds now) {
     return link(from).depart(bytes, now, latency_);
   }
-  // To be called in order of crossing.head.
+  // Call in order of crossing.head.
   Seconds arrive(Rank to, std::size_t bytes, const Crossing& crossing) {
     return link(to).arrive(bytes, crossing);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Seconds kLatency = 0.5;
 
-// Sends when nothing else is under way to the receiver.
+// Sends while nothing else is on its way to the receiver.
 Seconds cross(Network& network, Rank from, Rank to, std::size_t bytes, Seconds now) {
   return network.arrive(to, bytes, network.depart(from, bytes, now));
 }
@@ -92,7 +92,7 @@ TEST(Network, CountsWhatEachRankSends) {
   EXPECT_EQ(network.link(kCoordinator).bytes_sent, 5U);
 }
 
-// Whatever is sent: order per pair is kept, and no message is faster than its links allow.
+// For any traffic: order per pair is kept, and no message is faster than its links allow.
 TEST(Network, KeepsOrderAndBoundsForRandomTraffic) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Random random(seed);

@@ -19,7 +19,7 @@
 #include <sanitizer/tsan_interface.h>
 
 #include <vector>
-// A function that changes fibers would be entered on one shadow stack and left on the other.
+// A function that switches fibers would be entered on one shadow stack and left on another.
 #define MOTLEY_CHANGES_FIBER __attribute__((no_sanitize("thread")))
 #else
 #define MOTLEY_CHANGES_FIBER
@@ -54,8 +54,8 @@ void sanitizer_forget_stack(std::span<std::byte> stack) {
 
 namespace {
 
-// Handles of fibers that have ended. A new one costs the better part of a megabyte and about a
-// millisecond, and there may be no more than some 8,000 at a time.
+// Handles of fibers that have ended. A new one costs almost a megabyte and about a millisecond, and
+// only about 8,000 can exist at a time.
 class UsedHandles {
  public:
   ~UsedHandles() {
@@ -101,7 +101,7 @@ void SwitchShadow::left() {}
 
 void sanitizer_forget_stack(std::span<std::byte>) {}
 
-#else  // a sanitizer that does not mind
+#else  // no sanitizer that tracks stacks
 
 void SwitchShadow::create(std::span<std::byte>) {}
 SwitchShadow::~SwitchShadow() = default;

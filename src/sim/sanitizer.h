@@ -1,8 +1,8 @@
-// What AddressSanitizer and ThreadSanitizer must be told about fibers. Both keep a picture of the
-// stack that a thread runs on; a switch behind their back makes the first misjudge every exception
-// and the second mix up call stacks. In a build without them all of this is empty.
+// Tells AddressSanitizer and ThreadSanitizer about fiber switches. Both track the stack that a
+// thread runs on; without these calls the first reports false errors for exceptions and the second
+// mixes up call stacks. In a build without them all of this is empty.
 //
-// A SwitchShadow belongs to one fiber, and its calls frame each switch:
+// A SwitchShadow belongs to one fiber; its calls surround each switch:
 //
 //   scheduler                         fiber
 //   entering(); switch  ------------> entered(); ...
@@ -31,13 +31,13 @@ class SwitchShadow {
   void left();
 
  private:
-  // AddressSanitizer: both stacks, and both sides' frames that it moved to the heap.
+  // For AddressSanitizer: both stacks, and the fake frames of both sides.
   std::span<std::byte> stack_;
   const void* scheduler_stack_ = nullptr;
   std::size_t scheduler_stack_size_ = 0;
   void* fiber_frames_ = nullptr;
   void* scheduler_frames_ = nullptr;
-  // ThreadSanitizer's handles.
+  // For ThreadSanitizer: its handles.
   void* fiber_ = nullptr;
   void* scheduler_ = nullptr;
 };

@@ -27,7 +27,7 @@ ActivityId Scheduler::start(std::function<void()> body) {
 }
 
 void Scheduler::at(Seconds when, std::uint32_t what, std::uint32_t index) {
-  MOTLEY_CHECK(when >= now_, "an event at {} s, which is now {} s", when, now_);
+  MOTLEY_CHECK(when >= now_, "event at {} s scheduled in the past (now {} s)", when, now_);
   queue_.push(when, {what, index, 0});
 }
 
@@ -43,7 +43,7 @@ bool Scheduler::step() {
     const auto event = queue_.pop();
     if (is_stale(event.what)) {
       --stale_;
-      continue;  // without moving the clock: nothing happens at that moment
+      continue;  // the clock stays: a stale event does nothing
     }
     now_ = event.at;
     ++events_;
@@ -61,7 +61,7 @@ bool Scheduler::step() {
 }
 
 ActivityId Scheduler::current() const {
-  MOTLEY_CHECK(current_ != kNobody, "a call that blocks, outside every activity or inside busy()");
+  MOTLEY_CHECK(current_ != kNobody, "a blocking call outside every activity or inside busy()");
   return current_;
 }
 
@@ -71,7 +71,7 @@ void Scheduler::wait_until(Seconds deadline) {
   activity.waiting = true;
   if (deadline < Node::kForever) {
     activity.timed = true;
-    queue_.push(std::max(deadline, now_), {kTimer, id, activity.ticket});
+    queue_.push(std::max(deadline, now_), {kTimer, id, activity.wait_number});
   }
   activity.fiber->suspend();
 }
@@ -101,20 +101,20 @@ void Scheduler::wake_all() {
 }
 
 bool Scheduler::is_stale(const What& what) const {
-  return what.what == kTimer && what.ticket != activities_[what.index]->ticket;
+  return what.what == kTimer && what.wait_number != activities_[what.index]->wait_number;
 }
 
 void Scheduler::end_wait(Activity& activity) {
   activity.waiting = false;
-  ++activity.ticket;
+  ++activity.wait_number;
   if (std::exchange(activity.timed, false)) {
     ++stale_;
     drop_stale_events();
   }
 }
 
-// Deadlines far ahead that are hardly ever reached would otherwise pile up in the queue. Waiting
-// until most of it is stale makes the cost of a sweep a constant per event.
+// Far deadlines that are hardly ever reached would otherwise pile up in the queue. Waiting until
+// most events are stale makes the sweep constant time per event.
 void Scheduler::drop_stale_events() {
   if (stale_ > kToleratedStale && stale_ > queue_.size() / 2) {
     queue_.remove_if([this](const What& what) { return is_stale(what); });

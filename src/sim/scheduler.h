@@ -1,13 +1,14 @@
-// Scheduler: activities (fibers) and events on a virtual clock. It knows no rank, message or link.
+// Scheduler: activities (fibers) and events on a virtual clock. It knows no ranks, messages or
+// links.
 //
 //   Scheduler scheduler(owner);
 //   scheduler.start([&] { scheduler.wait_until(2.0); ... });
 //   while (scheduler.live() > 0 && scheduler.step()) {}
 //
-// Whoever can go on goes on first, in the order in which that became so; when nobody can, the clock
-// jumps to the next event. Events of one moment happen in the order in which they were scheduled.
+// Activities that can run go first, in the order in which they became ready. When none can, the
+// clock jumps to the next event. Events at the same time happen in the order of scheduling.
 //
-// The stack that calls step() is the big one: run_outside() lends it to an activity.
+// step() is called on a large stack; run_outside() lends it to an activity.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,12 @@ using ActivityId = std::uint32_t;
 
 class Scheduler {
  public:
-  // Who is told what happens. Calls come from step(), outside every activity.
+  // Is told what happens. Calls come from step(), outside every activity.
   class Owner {
    public:
-    // The moment of at() has come.
+    // The time given to at() has come.
     virtual void on_event(std::uint32_t what, std::uint32_t index) = 0;
-    // An activity has ended; `error` is what left it, or null. Its id may be used again.
+    // An activity has ended; `error` is the exception that left it, or null. Its id may be reused.
     virtual void on_end(ActivityId activity, std::exception_ptr error) = 0;
 
    protected:
@@ -41,46 +42,46 @@ class Scheduler {
 
   explicit Scheduler(Owner& owner) : owner_(owner) {}
 
-  // `body` begins when those that can already go on have had their turn.
+  // `body` begins after the activities that are ready now have had their turn.
   ActivityId start(std::function<void()> body);
   // Activities that have not ended.
   std::size_t live() const { return live_; }
 
   Seconds now() const { return now_; }
   std::uint64_t events() const { return events_; }
-  // owner.on_event(what, index) at the moment `when`, which has not passed.
+  // Calls owner.on_event(what, index) at time `when`, which must not have passed.
   void at(Seconds when, std::uint32_t what, std::uint32_t index);
 
-  // Runs one activity until it waits, or lets one event happen. False: there is nothing to do.
+  // Runs one activity until it waits, or one event. Returns false if there is nothing to do.
   bool step();
 
-  // The three calls of an activity about itself.
+  // Called by an activity about itself:
   ActivityId current() const;
-  // Until the deadline (kForever: none), or until somebody calls wake().
+  // Waits until the deadline (kForever: none) or until wake().
   void wait_until(Seconds deadline);
-  // Runs `body` on the stack of step(). What it throws comes out here. It must not wait.
+  // Runs `body` on the stack of step(). Rethrows what it throws. It must not wait.
   void run_outside(const std::function<void()>& body);
 
-  // Ends the wait of an activity; nothing if it does not wait.
+  // Ends the wait of an activity. Does nothing if it does not wait.
   void wake(ActivityId id);
-  // Wakes all, in order of their ids.
+  // Wakes all activities, in order of their ids.
   void wake_all();
 
  private:
   struct Activity {
     std::unique_ptr<Fiber> fiber;
     bool waiting = false;
-    bool timed = false;        // the queue holds the end of this wait
-    std::uint64_t ticket = 0;  // of this wait: ends of earlier ones are stale
+    bool timed = false;             // the queue holds the end of this wait
+    std::uint64_t wait_number = 0;  // number of this wait; timers of earlier ones are stale
     const std::function<void()>* outside = nullptr;
     std::exception_ptr outside_error;
   };
   struct What {
     std::uint32_t what;
     std::uint32_t index;
-    std::uint64_t ticket;
+    std::uint64_t wait_number;
   };
-  static constexpr std::uint32_t kTimer = ~0U;  // What::what of the end of a wait
+  static constexpr std::uint32_t kTimer = ~0U;  // What::what for the end of a wait
   static constexpr ActivityId kNobody = ~0U;
 
   bool is_stale(const What& what) const;
@@ -93,12 +94,12 @@ class Scheduler {
   Seconds now_ = 0;
   std::uint64_t events_ = 0;
   EventQueue<What> queue_;
-  std::size_t stale_ = 0;  // in the queue
+  std::size_t stale_ = 0;  // number in the queue
   StackPool stacks_;
   std::vector<std::unique_ptr<Activity>> activities_;  // by id
   std::vector<ActivityId> unused_;
   std::size_t live_ = 0;
-  std::vector<ActivityId> ready_;  // from next_ready_ on
+  std::vector<ActivityId> ready_;  // valid from next_ready_ on
   std::size_t next_ready_ = 0;
   ActivityId current_ = kNobody;
 };

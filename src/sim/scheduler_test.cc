@@ -63,12 +63,12 @@ TEST_F(SchedulerTest, WakingEndsAWaitBeforeItsDeadline) {
   scheduler_.start([&] {
     scheduler_.wait_until(1);
     scheduler_.wake(sleeper);
-    scheduler_.wake(sleeper);  // no more than once
+    scheduler_.wake(sleeper);  // the second call has no effect
     note("waker goes first");
   });
   run();
   EXPECT_EQ(trace_, (Trace{"1: waker goes first", "1: woke"}));
-  EXPECT_EQ(scheduler_.now(), 1) << "a deadline that nobody waits for moves no clock";
+  EXPECT_EQ(scheduler_.now(), 1) << "a stale deadline does not move the clock";
 }
 
 TEST_F(SchedulerTest, AStaleDeadlineDoesNotEndALaterWait) {
@@ -162,12 +162,12 @@ TEST_F(SchedulerTest, SaysWhenNothingIsLeftToDo) {
 using SchedulerDeathTest = SchedulerTest;
 
 TEST_F(SchedulerDeathTest, WaitingOutsideAnActivityIsABug) {
-  EXPECT_DEATH(scheduler_.wait_until(1), "a call that blocks");
+  EXPECT_DEATH(scheduler_.wait_until(1), "a blocking call");
 }
 
 TEST_F(SchedulerDeathTest, WaitingInsideABodyOutsideIsABug) {
   scheduler_.start([&] { scheduler_.run_outside([&] { scheduler_.wait_until(1); }); });
-  EXPECT_DEATH(scheduler_.step(), "a call that blocks");
+  EXPECT_DEATH(scheduler_.step(), "a blocking call");
 }
 
 }  // namespace

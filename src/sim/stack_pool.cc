@@ -32,7 +32,7 @@ std::span<std::byte> StackPool::take() {
   }
   const auto cut = fresh_.first(kCutBytes);
   fresh_ = fresh_.subspan(kCutBytes);
-  // A guard that cannot be had is no reason to fail: it only turns a bug into a clearer crash.
+  // A missing guard page is not an error: it only makes the crash of a buggy program less clear.
   if (cut_++ < kGuarded) {
     ::mprotect(cut.data(), kGuardBytes, PROT_NONE);
   }
@@ -40,7 +40,7 @@ std::span<std::byte> StackPool::take() {
 }
 
 void StackPool::give_back(std::span<std::byte> stack) {
-  // The frames of a finished fiber's entry never return, and leave their marks behind.
+  // The entry function of a finished fiber never returns, so its frames' poison remains: clear it.
   sanitizer_forget_stack(stack);
   free_.push_back(stack);
 }

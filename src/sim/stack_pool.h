@@ -1,11 +1,11 @@
 // StackPool: stacks for fibers, reused when a fiber has ended.
 //
-// Memory is mapped in slabs and touched by nobody until a fiber runs on it, so that a stack costs
-// the pages its fiber really uses. A page below each stack is a guard: running over the end faults
-// instead of damaging the neighbour. Each guard splits a mapping in two, and Linux allows a process
-// 65,530 mappings by default, so that only the first kGuarded stacks of a pool get one.
+// Memory is mapped in slabs and not touched until a fiber runs on it, so a stack costs only the
+// pages that its fiber uses. Below each stack is a guard page: overflow faults instead of damaging
+// the neighbour. Each guard splits a mapping, and Linux allows a process 65,530 mappings by
+// default, so only the first kGuarded stacks of a pool have one.
 //
-// Thread rule: one thread at a time. The pool outlives its stacks.
+// Thread rule: one thread at a time. The pool must outlive its stacks.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace motley {
 class StackPool {
  public:
 #if defined(MOTLEY_SANITIZED)
-  static constexpr std::size_t kStackBytes = 256 << 10;  // their frames are larger
+  static constexpr std::size_t kStackBytes = 256 << 10;  // sanitizers make frames larger
 #else
   static constexpr std::size_t kStackBytes = 64 << 10;
 #endif
@@ -28,7 +28,7 @@ class StackPool {
   StackPool(const StackPool&) = delete;
   StackPool& operator=(const StackPool&) = delete;
 
-  // Throws std::bad_alloc when the system has no memory left.
+  // Throws std::bad_alloc if the system is out of memory.
   std::span<std::byte> take();
   void give_back(std::span<std::byte> stack);
 
@@ -36,9 +36,9 @@ class StackPool {
   void add_slab();
 
   std::vector<std::span<std::byte>> slabs_;
-  std::span<std::byte> fresh_;  // of the last slab: what no stack was cut from yet
+  std::span<std::byte> fresh_;  // the unused part of the last slab
   std::vector<std::span<std::byte>> free_;
-  std::size_t cut_ = 0;  // stacks, ever
+  std::size_t cut_ = 0;  // number of stacks cut so far
 };
 
 }  // namespace motley

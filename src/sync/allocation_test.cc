@@ -1,5 +1,5 @@
-// What the allocations are for, in whole simulated runs: unlike machines that do not wait for each
-// other, and a model that does not notice.
+// What allocations achieve in whole simulated runs: machines of different speeds do not wait for
+// each other, and the model is the same.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace motley::allocation_test {
 namespace {
 
-// Exchanges cost next to nothing: what is left is computing and waiting.
+// Exchanges cost next to nothing, so time is computing and waiting.
 Job compute_bound(const std::vector<double>& speeds, std::int64_t batch,
                   const std::string& allocation) {
   Job job;
@@ -46,8 +46,8 @@ Seconds epochs(const std::vector<double>& speeds, const std::string& allocation,
   return timed(job).seconds;
 }
 
-// "Training time falls by one third to one half" (Chao et al.) is a cluster whose mean speed is 1.5
-// to 2 times that of its slowest worker. Adaptation is part of the ten epochs.
+// "Training time falls by one third to one half" (Chao et al.) describes a cluster whose mean speed
+// is 1.5 to 2 times that of its slowest worker. The ten epochs include adaptation.
 TEST(Adaptive, SavesAThirdToAHalf) {
   const auto saved = [](const std::vector<double>& speeds) {
     return 1 - epochs(speeds, "adaptive", 10) / epochs(speeds, "equal", 10);
@@ -58,7 +58,7 @@ TEST(Adaptive, SavesAThirdToAHalf) {
   EXPECT_NEAR(saved({1, 3}), 0.5, 0.02);
 }
 
-// Of an epoch after the first, which adapts; and, in time, of the whole training.
+// Compares an epoch after the first, which adapts; and the time of the whole training.
 TEST(Adaptive, NoWorkerIsWasted) {
   const auto epoch = [](const std::vector<double>& speeds, const std::string& allocation) {
     return epochs(speeds, allocation, 2) - epochs(speeds, allocation, 1);
@@ -73,7 +73,7 @@ TEST(Adaptive, NoWorkerIsWasted) {
   EXPECT_LT(epochs(with_a_slow_one, "adaptive", 10), epochs(three, "adaptive", 10));
 }
 
-// The rate from the second window on, over what the workers could do if none ever waited.
+// The rate from the second window on, relative to what the workers could do if none ever waited.
 double settled_efficiency(Job job) {
   const std::int64_t window = job.strategy.adaptive.window;
   job.train.steps = window;
@@ -95,8 +95,8 @@ RC_GTEST_PROP(Adaptive, IsEfficientFromTheSecondWindowOn, ()) {
                                              "adaptive")) >= 0.95);
 }
 
-// Random slowdowns are nobody's speed: with six-fold steps one time in four, and with 5 % of
-// jitter, shares find the speeds and stay.
+// Random slowdowns are not a speed: with six-fold steps one time in four, and with 5 % jitter,
+// shares find the speeds and stay.
 TEST(Adaptive, DisturbancesDoNotMoveTheShares) {
   const std::vector<std::vector<RandomSlowdown>> disturbances = {
       {{0.25, 6}}, {{0.5, 1.1}}, {{0.1, 30}}};
@@ -114,9 +114,9 @@ TEST(Adaptive, DisturbancesDoNotMoveTheShares) {
   }
 }
 
-// Workers that are alike have nothing to gain, however often their steps are slow and however
-// short the window: adaptive shares must not cost what equal ones do not.
-TEST(Adaptive, IsNoWorseThanEqualOnWorkersThatAreAlike) {
+// Equal workers have nothing to gain, however often their steps are slow and however short the
+// window: adaptive shares must not cost more than equal ones.
+TEST(Adaptive, IsNoWorseThanEqualOnEqualWorkers) {
   const std::vector<RandomSlowdown> disturbances = {{0.5, 6},   {0.4, 2},  {0.3, 1.5},
                                                     {0.5, 1.2}, {0.25, 6}, {0.5, 1.05}};
   for (const RandomSlowdown& disturbance : disturbances) {
@@ -155,7 +155,7 @@ RC_GTEST_PROP(Adaptive, FollowsASpeedEventWithinTwoWindows, ()) {
   job.cluster.events = {{at, worker, speed}};
   std::vector<double> speeds = job.cluster.speeds;
   speeds[static_cast<std::size_t>(worker)] = speed;
-  // How many steps were over when it happened, by a run that ends there.
+  // How many steps were completed before it, from a run that ends there.
   std::int64_t steps_before = 1;
   for (Job shorter = job; steps_before < 60; ++steps_before) {
     shorter.train.steps = steps_before;
@@ -198,7 +198,8 @@ Job any_job(const std::string& allocation) {
   return job;
 }
 
-// Whatever the shares and however they change: the parameters of one worker with the whole batch.
+// Whatever the shares and however they change: the parameters are those of one worker with the
+// whole batch.
 RC_GTEST_PROP(Allocations, DoNotChangeWhatIsLearnt, ()) {
   const auto samples = *rc::gen::inRange<std::int64_t>(20, 400);
   ToyTask task(samples, 20, 5, 0.05);

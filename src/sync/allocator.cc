@@ -9,10 +9,10 @@
 namespace motley {
 namespace {
 
-// What a worker tells of itself: a StepCost as floats.
+// What a worker tells about itself: a StepCost as floats.
 constexpr std::size_t kNumbers = 3;
 
-// Samples in it, of all workers.
+// Samples of a full step, over all workers.
 std::int64_t full_step(const LedgerOptions& ledger) {
   return std::min(ledger.batch, ledger.dataset);
 }
@@ -36,7 +36,7 @@ StepCost take(std::span<const float> numbers) {
   return {.fixed = numbers[0], .per_sample = numbers[1], .error = numbers[2]};
 }
 
-// The first of them.
+// The first few shares as text.
 std::string in_words(const Shares& shares) {
   constexpr std::size_t kFew = 16;
   const auto few = std::span(shares).first(std::min(shares.size(), kFew));
@@ -93,7 +93,7 @@ std::size_t Allocator::next_share() {
   return asked_ ? asked_->decision.shares[self()] : static_cast<std::size_t>(own_.count);
 }
 
-// Only what a step is computed with goes into the history: the run may end before.
+// Only shares that were used in a step go into the history: the run may end before.
 void Allocator::take_effect() {
   if (asked_) {
     write_down(current(), asked_->decision);
@@ -103,7 +103,7 @@ void Allocator::take_effect() {
   }
 }
 
-// Where all hold the same shares, one of them says so; else each for itself.
+// If all workers hold the same shares, one of them writes it down; otherwise each does.
 void Allocator::write_down(const Shares& before, const Decision& decision) {
   if (advance_ == Advance::kAtOwnPace && before[self()] != decision.shares[self()]) {
     journal_.add({node_.now(), "shares",
@@ -117,7 +117,7 @@ void Allocator::write_down(const Shares& before, const Decision& decision) {
 }
 
 void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t used) {
-  // A short step is measured neither way: its cost is another one, and there is but one of it.
+  // A short step is not measured: its cost is different, and there is only one of it.
   if (samples == static_cast<std::size_t>(own_.count)) {
     speed_.add(samples, seconds);
     mean_.add(samples, seconds);
@@ -126,11 +126,11 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
   const std::optional<StepCost> mine = news(used);
   used_ = used;
   if (!mine || node_.size() == 1 || used >= ledger_.limit) {
-    return;  // nothing to tell, nobody to tell it to, or nothing to come of it
+    return;  // nothing to tell, nobody to tell it to, or no decision depends on it
   }
   advance_ == Advance::kTogether ? hear_together(*mine) : hear_at_own_pace(*mine);
   if (asked_) {
-    return;  // the next step has other shares already: first they shall show what they are worth
+    return;  // the next step already has other shares: measure them first
   }
   const Shares& shares = history_.back().decision.shares;
   Decision decision = allocation_.next(shares, costs_, options_of(job_, ledger_));
@@ -141,25 +141,27 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
   }
 }
 
-// What the others are to be told now, if anything.
+// What to tell the others now, if anything.
 std::optional<StepCost> Allocator::news(std::int64_t used) {
-  // The first look comes as soon as there is something to see: shares that are plainly wrong cost
-  // more than a second look.
+  // The first evaluation comes as soon as possible: shares that are plainly wrong cost more than
+  // another evaluation.
   constexpr int kFirstLook = SpeedEstimate::kWarmUp + SpeedEstimate::kFewestAtFirst;
   const bool window_ended = steps_ % window_ == 0 || steps_ == kFirstLook;
   if (window_ended) {
     cost_ = speed_.end_window();
   }
-  if (allocation_.told == Told::kWindowMedian && window_ended) {
+  if (allocation_.told == CostReport::kWindowMedian && window_ended) {
     return cost_;
   }
-  if (allocation_.told == Told::kEpochMean && used / ledger_.dataset > used_ / ledger_.dataset) {
+  if (allocation_.told == CostReport::kEpochMean &&
+      used / ledger_.dataset > used_ / ledger_.dataset) {
     return mean_.take();
   }
   return std::nullopt;
 }
 
-// Everybody adds its own numbers to zeros: the sum is everybody's, and the same bits everywhere.
+// Every worker adds its own numbers to zeros: the sum holds all of them, with the same bits
+// everywhere.
 void Allocator::hear_together(const StepCost& mine) {
   std::vector<float> numbers(kNumbers * costs_.size(), 0.0F);
   put(std::span(numbers).subspan(kNumbers * self(), kNumbers), mine);

@@ -1,11 +1,11 @@
-// Allocator: how many samples each worker computes, kept up to date while a job runs.
+// Allocator: how many samples each worker computes, kept up to date during a run.
 //
-// A method asks for shares and does no more about it: the loop (sync/loop.h) tells the Allocator
-// what every step cost, and the Allocator measures, lets the workers tell each other, and asks the
-// job's allocation (allocate/allocation.h) what follows.
+// A method only asks for shares. The loop (sync/loop.h) tells the Allocator what every step cost;
+// the Allocator measures, exchanges the results between workers, and asks the job's allocation
+// (allocate/allocation.h) for new shares.
 //
 // Cost: nothing in most steps; after a window (or an epoch) one sum over all workers of 12 bytes
-// for each of them.
+// per worker.
 #pragma once
 
 #include <optional>
@@ -20,19 +20,19 @@
 
 namespace motley {
 
-// From `step` on, these shares held.
+// From `step` on, these shares were used.
 struct ShareChange {
   std::int64_t step = 0;
   Decision decision;
 };
 
-// What the allocation came to on one worker.
+// The result of the allocation on one worker.
 struct AllocationResult {
-  // The first entry is what it began with; none where shares are fixed, but on the first worker.
+  // The first entry holds the initial shares. Empty if shares are fixed, except on rank 0.
   std::vector<ShareChange> history;
-  std::string last_look;  // what the allocation last said, also when it changed nothing
-  std::size_t share = 0;  // of this worker, in the end
-  StepCost cost;          // what this worker measured of itself
+  std::string last_look;  // the last decision, also if it changed nothing
+  std::size_t share = 0;  // of this worker, at the end
+  StepCost cost;          // this worker's own measurement
 };
 
 class Allocator {
@@ -40,28 +40,28 @@ class Allocator {
   Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance,
             Journal& journal);
 
-  // This worker's part of a step that all take together, which begins: by the current shares, or
-  // for a short step by their proportion.
+  // Call when a common step begins: this worker's part of it, by the current shares, or in their
+  // proportion for a short step.
   StepSamples part_of(const StepSamples& step);
 
-  // For methods without a common step: this worker's own batch in its next step. What is decided
-  // after this question is for the step behind that.
+  // For methods without common steps: this worker's batch in its next step. Decisions made after
+  // this call apply to the step after that.
   std::size_t next_share();
-  // That step begins. (part_of() asks and begins at once.)
+  // Call when that step begins. (part_of() does both.)
   void take_effect();
 
-  // After every step of this worker: what it computed, how long that took, and how many samples all
-  // workers together have used. May block to hear from the others.
+  // Call after every step of this worker: what it computed, how long that took, and how many
+  // samples all workers together have used. May block to exchange measurements.
   void after_step(std::size_t samples, Seconds seconds, std::int64_t used);
 
-  // Time spent waiting for others to tell what they measured.
+  // Time spent waiting for the measurements of others.
   Seconds waited() const { return collective_.waited(); }
   // Ends the measuring.
   AllocationResult result();
 
  private:
-  bool is_fixed() const { return allocation_.told == Told::kNothing; }
-  // Of all workers, in a full step: those of the step under way.
+  bool is_fixed() const { return allocation_.told == CostReport::kNothing; }
+  // The shares of all workers in a full step, for the current step.
   Shares current() const;
   void set_own(const Shares& shares);
   void write_down(const Shares& before, const Decision& decision);
@@ -80,16 +80,16 @@ class Allocator {
   Collective collective_;
   SpeedEstimate speed_;
   MeanTime mean_;
-  StepCost cost_;                // as speed_ last estimated it
+  StepCost cost_;                // the last estimate of speed_
   std::vector<StepCost> costs_;  // of every worker, as last heard
   std::int64_t steps_ = 0;       // of this worker
-  std::int64_t used_ = 0;        // samples, by all
-  // Where nothing changes only the first worker keeps it: among thousands, a row of all workers'
-  // shares on each of them would be most of a simulation's memory.
+  std::int64_t used_ = 0;        // samples, by all workers
+  // With fixed shares only rank 0 keeps it: among thousands of workers, a copy on each would be
+  // most of a simulation's memory.
   std::vector<ShareChange> history_;
   StepSamples own_;                     // this worker's part of a full step
-  std::optional<ShareChange> decided_;  // and not asked for yet
-  std::optional<ShareChange> asked_;    // and not in effect yet
+  std::optional<ShareChange> decided_;  // but not asked for yet
+  std::optional<ShareChange> asked_;    // but not in effect yet
   std::string last_look_;
 };
 

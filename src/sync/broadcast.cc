@@ -6,7 +6,7 @@
 
 namespace motley {
 
-// A sum of which all parts but one are zero: the ring moves it over every link only once.
+// A sum in which all parts but one are zero.
 void broadcast_model(Node& node, Replica& replica) {
   Collective collective(node, Channel::kBroadcast);
   for (const Block block : {replica.parameters(), replica.buffers()}) {

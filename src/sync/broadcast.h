@@ -1,5 +1,6 @@
-// How workers whose models were made each by its own process begin, and end: all with the model of
-// rank 0. What a job's seed decides is the same everywhere already, and needs none of this.
+// Gives all workers the model of rank 0, at the begin and the end of a run whose processes make
+// their models themselves. Models that a job's seed determines are already equal and do not need
+// this.
 #pragma once
 
 #include "motley/node/node.h"
@@ -7,8 +8,8 @@
 
 namespace motley {
 
-// Parameters and buffers of every worker become those of rank 0, to the bit. All workers call it.
-// Cost: one all-reduce of each.
+// Parameters and buffers of every worker become those of rank 0, to the bit. All workers must call
+// it. Cost: one all-reduce of each.
 void broadcast_model(Node& node, Replica& replica);
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// The codec that a job names, as codec/codec.h wants to be told of it.
+// The codec of a job as CodecOptions (codec/codec.h).
 #pragma once
 
 #include "codec/codec.h"

@@ -48,7 +48,7 @@ void CodedReducer::prepare() {
   }
 }
 
-// Each begins with another owner, so that they do not all write to one at a time.
+// Each starts with a different owner, so that they do not all send to the same one.
 void CodedReducer::send_contributions(Block numbers, std::span<const float> tail) {
   if (!tail.empty()) {
     std::ranges::copy(tail, tails_.begin() + self_ * static_cast<int>(Replica::kTail));
@@ -67,7 +67,7 @@ void CodedReducer::send_contributions(Block numbers, std::span<const float> tail
   }
 }
 
-// In the order of the distances, whoever comes first, so that a run can be repeated to the bit.
+// In the order of distances, whatever arrives first, so that a run can be repeated to the bit.
 void CodedReducer::add_contributions(Block own) {
   for (int distance = 1; distance < size_; ++distance) {
     const Rank from = after(-distance);
@@ -114,7 +114,7 @@ void CodedReducer::take_sums(Block numbers) {
   }
 }
 
-// In the order of the ranks, so that all come to the same bits.
+// In the order of ranks, so that all get the same bits.
 void CodedReducer::sum_tails(std::span<float> tail) {
   for (std::size_t i = 0; i < tail.size(); ++i) {
     float sum = 0;

@@ -1,20 +1,20 @@
-// Sum over all workers of numbers that travel in a codec; it is made in 32-bit floats, and every
-// worker ends with the same bits.
+// CodedReducer: the sum over all workers of numbers that are sent in a codec. It is computed in
+// 32-bit floats, and every worker gets the same bits.
 //
-// The block is cut into n chunks, and worker i owns chunk i. First each worker sends every owner
-// its own numbers of that chunk, encoded; the owner adds them to its own, which it takes as they
-// are. Then it encodes the sum once and sends it to all; everybody takes what that decodes to, the
-// owner too. So a number is rounded twice, whatever n is: once on its way in and once in the sum. A
-// ring would round the sum so far at every hop, n-1 times, and each time against a larger number.
+// The block is cut into n chunks; worker i owns chunk i. First each worker sends every owner its
+// part of that chunk, encoded; the owner adds them to its own numbers, which are not encoded. Then
+// it encodes the sum once and sends it to all; every worker, including the owner, uses the decoded
+// numbers. So a number is rounded twice for any n: once in its contribution and once in the sum. A
+// ring would round the partial sum n-1 times, each time relative to a larger number.
 //
-// topk sends the largest entries of every contribution, and again of every sum (as Ok-Topk does,
-// Li and Hoefler, PPoPP 2022), so what travels does not grow with the number of workers. With error
-// feedback each encoder keeps what it left out, of contributions and of sums, for the next time.
+// topk sends the largest entries of every contribution, and again of every sum (like Ok-Topk, Li
+// and Hoefler, PPoPP 2022), so the traffic does not grow with the number of workers. With error
+// feedback each encoder keeps what it left out, for contributions and sums, until the next time.
 //
 // Cost: n-1 messages of 1/n of the encoded block each way, as many bytes as a ring; but all are
-// sent at once, so it takes two latencies where a ring takes 2(n-1). With error feedback a copy of
-// the block. The tail (Replica::kTail) goes to everyone, as it is, at the end of the first
-// messages.
+// sent at once, so it takes two latencies where a ring takes 2(n-1). With error feedback also a
+// copy of the block. The tail (Replica::kTail) is sent unencoded to all workers, at the end of the
+// first messages.
 #pragma once
 
 #include <vector>
@@ -34,12 +34,13 @@ class CodedReducer final : public Reducer {
         size_(node.size()),
         self_(node.rank()) {}
 
-  // With error feedback every block has the same size. Throws Interrupted when a worker is lost, or
-  // sends what no encoder has written.
+  // With error feedback every block must have the same size. Throws Interrupted if a worker is lost
+  // or sends bytes that no encoder writes.
   void sum(Block block) override;
 
-  // As in a ring (collective.cc): no sum is complete before the last worker has come, so what the
-  // first exchange took longer than the second, which moves as many bytes, was waiting.
+  // As in a ring (collective.cc): no sum is complete before the last worker has arrived, so the
+  // time by which the first exchange took longer than the second, which moves as many bytes, was
+  // waiting.
   Seconds waited() const override { return waited_; }
 
  private:
@@ -50,9 +51,9 @@ class CodedReducer final : public Reducer {
   void take_sums(Block numbers);
   void sum_tails(std::span<float> tail);
 
-  // The worker so many places further on; that chunk's owner.
+  // The worker `distance` places further on, which owns that chunk.
   Rank after(int distance) const { return (self_ + distance + size_) % size_; }
-  // The numbers of that chunk, with room for so many bytes behind them.
+  // Encodes the numbers of a chunk, with room for `behind` further bytes.
   std::shared_ptr<std::byte> encode(Rank chunk, std::span<const float> values, std::size_t behind);
   Payload received(Rank from, Block numbers, std::size_t behind);
   void check(const Status& status, Rank from) const;
@@ -63,8 +64,8 @@ class CodedReducer final : public Reducer {
   const std::uint64_t seed_;
   const int size_;
   const Rank self_;
-  // Phantoms need neither, and there may be thousands of them.
-  // By chunk: of this worker's contribution, and at its own place of the sum.
+  // Phantoms need neither of these, and there may be thousands of them.
+  // By chunk: for this worker's contribution, and at its own place for the sum.
   std::vector<Encoder> encoders_;
   std::vector<float> tails_;  // of all workers
   Seconds waited_ = 0;

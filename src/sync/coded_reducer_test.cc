@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "job/choices.h"
+#include "motley/sync/ashl.h"
 #include "motley/sync/collective.h"
 #include "sim/cluster.h"
 #include "sync/codec_options.h"
@@ -35,7 +36,7 @@ Blocks random_blocks(int workers, std::size_t size, std::uint64_t seed) {
   return blocks;
 }
 
-// Whatever each worker does with its reducer.
+// What each worker does with its reducer.
 using Body = std::function<void(Node&, Reducer&)>;
 
 void with_reducers(SimCluster& cluster, int workers, const CodecOptions& codec, const Body& body) {
@@ -61,7 +62,7 @@ void sum_once(Blocks& blocks, const CodecOptions& codec, std::uint64_t lateness 
   });
 }
 
-// What the codecs promise of one rounding, of a number in a block whose largest is `largest`.
+// The codecs' error bound for one rounding of a number in a block whose largest is `largest`.
 double error_of(CodecKind kind, double number, double largest) {
   switch (kind) {
     case CodecKind::kFp16:
@@ -71,7 +72,7 @@ double error_of(CodecKind kind, double number, double largest) {
     case CodecKind::kInt8:
       return largest / 127;
     default:
-      return 0;  // topk that keeps all
+      return 0;  // topk that keeps everything
   }
 }
 
@@ -99,7 +100,7 @@ void expect_near_the_sum(const std::vector<float>& result, const Blocks& blocks,
   }
 }
 
-// Any number of workers, blocks that it does not divide, fewer numbers than workers, none at all.
+// Any number of workers, sizes that it does not divide, fewer numbers than workers, no numbers.
 TEST(CodedReducer, EveryWorkerEndsWithTheSameBitsNearTheSum) {
   std::uint64_t seed = 0;
   for (const CodecKind kind : kCoded) {
@@ -128,7 +129,7 @@ TEST(CodedReducer, OneWorkerAloneLosesNothing) {
   }
 }
 
-// Whoever comes first, and with rounding at random.
+// Whatever arrives first, and with random rounding.
 TEST(CodedReducer, OneSeedIsOneResult) {
   for (const CodecKind kind : kCoded) {
     Blocks once = random_blocks(4, 1'000, 7);
@@ -139,7 +140,7 @@ TEST(CodedReducer, OneSeedIsOneResult) {
   }
 }
 
-// Of topk too, which would drop them.
+// Also for topk, which would drop them.
 TEST(CodedReducer, TheTailIsExactInTheOrderOfRanks) {
   for (const CodecKind kind : kCoded) {
     Blocks blocks = random_blocks(5, 1'000, 3);
@@ -161,7 +162,7 @@ TEST(CodedReducer, TheTailIsExactInTheOrderOfRanks) {
   }
 }
 
-// Every entry of a sum that topk leaves is one of the largest; the others are zero.
+// Every entry of a sum that topk keeps is one of the largest; the others are zero.
 TEST(CodedReducer, TopkSendsTheLargestOfTheSum) {
   Blocks blocks(4, std::vector<float>(400 + kTail, 1.0F));
   for (auto& block : blocks) {
@@ -197,7 +198,7 @@ TEST(CodedReducer, SendsAsFewBytesAsTheCodecSays) {
   };
   const auto phantoms = [](Node&, Reducer& reducer) { reducer.sum({nullptr, kSize + kTail}); };
   const auto plain = static_cast<double>(bytes_of_a_sum(plainly, {}, 4));
-  // Frames of three messages each way, and the tails of one. Of what topk leaves they are 3 %.
+  // Frames of three messages each way and three tails. With topk they are 3 % of the traffic.
   const double around = 6 * kFrameBytes + 3 * kTail * sizeof(float);
   const std::pair<CodecKind, double> expected[] = {{CodecKind::kFp16, 0.5},
                                                    {CodecKind::kBf16, 0.5},
@@ -214,7 +215,7 @@ TEST(CodedReducer, SendsAsFewBytesAsTheCodecSays) {
 }
 
 // Two latencies and 2(n-1)/n of the encoded block, as the header says.
-TEST(CodedReducer, TakesTheTimeOfTheClosedForm) {
+TEST(CodedReducer, TakesAsLongAsTheFormulaSays) {
   for (const int n : {2, 4, 8}) {
     ClusterSpec spec = cluster_of(n);
     spec.latency = 1e-3;
@@ -227,8 +228,7 @@ TEST(CodedReducer, TakesTheTimeOfTheClosedForm) {
   }
 }
 
-// Of a gradient that stays the same, every entry gets there in time; without feedback most never
-// do.
+// If the gradient stays the same, every entry arrives eventually; without feedback most never do.
 TEST(CodedReducer, ErrorFeedbackLosesNothingForGood) {
   constexpr int kWorkers = 4;
   constexpr int kSteps = 400;
@@ -263,7 +263,7 @@ TEST(CodedReducer, ErrorFeedbackLosesNothingForGood) {
   EXPECT_GT(error_after(false), 0.5);
 }
 
-// The late one finds all there.
+// The late worker finds everything there.
 TEST(CodedReducer, TellsWaitingFromMoving) {
   SimCluster cluster(cluster_of(4));
   with_reducers(cluster, 4, {CodecKind::kInt8}, [](Node& node, Reducer& reducer) {
@@ -284,7 +284,7 @@ void expect_damage_to_be_found(const CodecOptions& codec, const Payload& sent) {
   cluster.start(1, [&](Node& node) { node.send(0, Channel::kAllReduce, {}, sent); });
   try {
     cluster.run();
-    FAIL() << "it went on";
+    FAIL() << "the damage was not detected";
   } catch (const Interrupted& interrupted) {
     EXPECT_EQ(interrupted.peer(), 1);
     EXPECT_NE(std::string(interrupted.what()).find("rank 1 arrived damaged"), std::string::npos)
@@ -307,7 +307,7 @@ TEST(CodedReducer, DamagedNumbersEndTheRun) {
   expect_damage_to_be_found({CodecKind::kFp16}, bytes(2 * 10 + kTail * sizeof(float) + 2));
 }
 
-Job coded_job(const std::string& codec, std::vector<double> speeds, std::int64_t steps) {
+Job coded_job(CodecKind codec, std::vector<double> speeds, std::int64_t steps) {
   Job job = simulated_job("all_reduce", std::move(speeds), 100, steps);
   job.strategy.codec = codec;
   job.strategy.topk.ratio = 0.1;
@@ -319,7 +319,7 @@ TEST(CodedReducer, AllReduceLearnsInEveryCodec) {
     ToyTask task(1'000, 40, 3, 0.05);
     QuietMonitor monitor;
     const RunOutcome outcome =
-        simulate(coded_job(std::string(codec.name), {1, 0.5, 2}, 400), task, monitor);
+        simulate(coded_job(static_cast<CodecKind>(codec.value), {1, 0.5, 2}, 400), task, monitor);
     EXPECT_EQ(outcome.samples, 40'000);
     ASSERT_FALSE(monitor.metrics.empty());
     EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << codec.name;
@@ -332,7 +332,7 @@ TEST(CodedReducer, AllLeaveTogetherWhenAsked) {
     QuietMonitor monitor;
     monitor.stop_after_samples = 1'000;
     const RunOutcome outcome =
-        simulate(coded_job(std::string(codec.name), alike(4), 10'000), task, monitor);
+        simulate(coded_job(static_cast<CodecKind>(codec.value), alike(4), 10'000), task, monitor);
     EXPECT_EQ(outcome.stopped, "SIGINT");
     EXPECT_LE(outcome.samples, 1'200);
   }
@@ -340,7 +340,7 @@ TEST(CodedReducer, AllLeaveTogetherWhenAsked) {
 
 TEST(CodedReducer, ALostWorkerEndsTheRun) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    expect_an_end_when_a_worker_is_lost(coded_job("int8", {1, 0.5, 2, 1}, 1), seed);
+    expect_an_end_when_a_worker_is_lost(coded_job(CodecKind::kInt8, {1, 0.5, 2, 1}, 1), seed);
   }
 }
 
@@ -348,7 +348,7 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   Job job;
   std::vector<CodecKind> kinds;
   for (const Choice& codec : kCodecs) {
-    job.strategy.codec = codec.name;
+    job.strategy.codec = static_cast<CodecKind>(codec.value);
     kinds.push_back(codec_options_of(job).kind);
   }
   EXPECT_EQ(kinds, (std::vector{CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16,
@@ -359,7 +359,7 @@ TEST(CodecOptions, AreThoseOfTheJob) {
   EXPECT_FALSE(codec_options_of(job).error_feedback);
   job.strategy.sync = "ashl";
   EXPECT_FALSE(codec_options_of(job).error_feedback);
-  job.strategy.ashl.error_feedback = true;
+  job.strategy.of<AshlOptions>().error_feedback = true;
   EXPECT_TRUE(codec_options_of(job).error_feedback);
 }
 

@@ -76,14 +76,14 @@ void Collective::sum(Block block, float weight) {
   }
 }
 
-// Reduce-scatter: in round k a member passes chunk (self - k) on, which holds the sum of k+1
-// members by then. After n-1 rounds member i owns the sum of chunk i+1; all-gather hands it round.
+// Reduce-scatter: in round k a member passes on chunk (self - k), which by then holds the sum of
+// k+1 members. After n-1 rounds member i owns the sum of chunk i+1; all-gather passes it round.
 //
-// No sum is complete before the last member has come, so all-gather never waits for one: what
-// reduce-scatter took longer than all-gather, which moves as many bytes, was waiting.
+// No sum is complete before the last member has arrived, so all-gather never waits for one: the
+// time by which reduce-scatter took longer than all-gather, which moves as many bytes, was waiting.
 //
-// A member's own numbers are weighted when the sum of others meets them, so that it costs no pass
-// of its own; but for the chunk that it sends before anything has come.
+// A member's own numbers are weighted when the sum of others is added to them, which saves a pass;
+// the exception is the chunk that it sends before anything has arrived.
 void Collective::ring(Block block, float weight) {
   const int right = (self_ + 1) % size_;
   const int left = (self_ + size_ - 1) % size_;
@@ -100,11 +100,12 @@ void Collective::ring(Block block, float weight) {
   waited_ += std::max(0.0, (reduced - began) - (gathered - reduced));
 }
 
-// With n no power of two the members beyond it first hand theirs to a partner, and get the result
-// from it at the end. a + b == b + a to the bit, so both partners of a round hold the same.
+// If n is not a power of two, the members beyond the largest one first hand their numbers to a
+// partner and get the result from it at the end. a + b == b + a to the bit, so both partners of a
+// round hold the same numbers.
 //
-// All of it counts as waiting: a small block takes next to no time to move, and who is late cannot
-// be told from how long its message takes.
+// All of the time counts as waiting: moving a small block takes next to no time, and a late member
+// cannot be told from a slow message.
 void Collective::recursive_doubling(Block block) {
   const Seconds began = node_.now();
   const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size_)));
@@ -126,7 +127,7 @@ void Collective::recursive_doubling(Block block) {
   waited_ += node_.now() - began;
 }
 
-// Sends ahead by a few segments only: more would not fit into the sockets and be copied.
+// Sends ahead by a few segments only: more would not fit into the sockets and would be copied.
 void Collective::exchange(int to, Block out, int from, Block in, Keep keep) {
   const std::size_t segment = out.phantom() ? std::max<std::size_t>(out.size, 1) : kSegment;
   const std::size_t ahead = kSegmentsAhead * segment;

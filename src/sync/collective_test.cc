@@ -29,8 +29,8 @@ std::vector<float> random_block(std::size_t size, std::uint64_t seed, std::uint6
   return block;
 }
 
-// Any number of workers, any subset in any order, small and large blocks: each member ends with the
-// sum, weighted or not, to the same bits; the others are not disturbed.
+// Any number of workers, any subset in any order, small and large blocks: every member gets the
+// sum, weighted or not, with the same bits; the others are not affected.
 RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
   const int workers = *rc::gen::inRange(1, 12);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -94,7 +94,7 @@ TEST(Collective, RepeatedSumsDoNotMix) {
 }
 
 // Ring: 2(n-1) rounds of latency and 1/n of the block, as the header says.
-TEST(Collective, RingTakesTheTimeOfTheClosedForm) {
+TEST(Collective, RingTakesAsLongAsTheFormulaSays) {
   for (int n : {2, 3, 4, 8, 16}) {
     for (double latency : {0.0, 50e-6, 1e-3}) {
       const double bandwidth = 1.25e9;
@@ -113,7 +113,7 @@ TEST(Collective, RingTakesTheTimeOfTheClosedForm) {
   }
 }
 
-// A block with data takes as long as a phantom of its size: segments change nothing.
+// A block with data takes as long as a phantom of its size: segments cost nothing.
 TEST(Collective, SegmentsCostNoTime) {
   constexpr int kWorkers = 4;
   auto time_of = [&](bool phantom) {
@@ -132,8 +132,8 @@ TEST(Collective, SegmentsCostNoTime) {
   EXPECT_NEAR(time_of(false) / time_of(true), 1.0, 0.01);
 }
 
-// One member comes a second late: the others waited that second, it did not wait at all; whatever
-// the number of members, and whoever is late.
+// One member comes a second late: the others waited for that second, it did not wait at all, for
+// any number of members and any late one.
 TEST(Collective, TellsWaitingFromMovingBytes) {
   for (std::size_t size : {std::size_t{1'000}, std::size_t{1'000'000}}) {
     for (int workers = 2; workers <= 7; ++workers) {

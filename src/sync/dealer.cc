@@ -2,18 +2,31 @@
 
 namespace motley {
 
-Dealer::Dealer(const ServiceContext& context, Evaluated judged)
+Dealer::Dealer(const ServiceContext& context, Evaluated evaluated)
     : workers_(context.node.size()),
-      evaluated_kind_(judged),
+      evaluated_kind_(evaluated),
       samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
       stop_requested_(context.stop_requested),
-      dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count) {}
+      dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count),
+      next_(static_cast<std::size_t>(workers_)) {}
 
-StepSamples Dealer::next(std::int64_t want) {
+std::int64_t Dealer::deal(Rank worker, std::int64_t computed, std::int64_t want) {
+  used_ += computed;
   if (stop_requested_()) {
     dispenser_.close();
   }
-  return dispenser_.next(want);
+  StepSamples& next = next_[static_cast<std::size_t>(worker)];
+  next = dispenser_.next(want);
+  return next.count;
+}
+
+Grant Dealer::grant(Rank worker, bool fit) {
+  Grant grant;
+  grant.next = next_[static_cast<std::size_t>(worker)];
+  const bool is_last = grant.next.count == 0;
+  grant.used = is_last ? dispenser_.dealt() : used_;
+  grant.evaluation = is_last ? 0 : evaluation_for(worker, fit);
+  return grant;
 }
 
 std::int64_t Dealer::evaluation_for(Rank worker, bool fit) {

@@ -1,14 +1,14 @@
-// The end of a run: what all workers leave is one model.
+// The end of a run: all workers leave one model.
 #pragma once
 
 #include "motley/sync/strategy.h"
 
 namespace motley {
 
-// Every worker's model, with its buffers, becomes the mean of all; where workers have models of
-// their own. Returns how long this worker waited for others.
+// For methods in which workers have models of their own: every worker's model and buffers become
+// the mean of all. Returns how long this worker waited for others.
 Seconds average_all(const StrategyContext& context);
-// The buffers alone, where the model is one already.
+// Averages only the buffers, for methods in which the models are already equal.
 Seconds average_buffers(const StrategyContext& context);
 
 }  // namespace motley

@@ -5,7 +5,7 @@
 
 namespace motley {
 
-GapMeter::GapMeter(int workers) : GapMeter(Graph::named("complete", workers)) {}
+GapMeter::GapMeter(int workers) : GapMeter(Graph::of(GraphKind::kComplete, workers)) {}
 
 GapMeter::GapMeter(const Graph& graph)
     : places_(static_cast<std::size_t>(graph.size() / graph.lanes())),
@@ -20,7 +20,7 @@ GapMeter::GapMeter(const Graph& graph)
     Least<std::int64_t>& known = known_.emplace_back(lanes * room_);
     for (std::size_t other = 0; other < lanes; ++other) {
       for (std::size_t place = 0; place < places_; ++place) {
-        if (other != lane || place > 0) {  // nobody is ahead of itself
+        if (other != lane || place > 0) {  // no worker is ahead of itself
           known.set(other * room_ + place, 0);
         }
       }
@@ -44,8 +44,8 @@ void GapMeter::leaves(Rank worker, Seconds at) {
   apply_what_is_certain();
 }
 
-// All is known that came before the oldest of the workers' last news. What happened at one and the
-// same moment has no order, so nothing is measured in between.
+// Everything before the oldest of the workers' latest news is known. Events at the same time have
+// no order, so nothing is measured between them.
 void GapMeter::apply_what_is_certain() {
   const Seconds certain = std::min(end_, heard_.least());
   while (!events_.empty() && events_.top().at < certain) {
@@ -100,7 +100,7 @@ void GapMeter::look_at(const Ahead& ahead, int level, std::size_t run) {
   look_at(ahead, level - 1, 2 * run + 1);
 }
 
-// Of a run, seen from who is ahead; perhaps of some others beside it too.
+// The slowest of a run, seen from the worker that is ahead; may include a few others next to it.
 std::int64_t GapMeter::slowest_of(const Ahead& ahead, int level, std::size_t run) const {
   const std::size_t first = run << level;
   const std::size_t length = std::size_t{1} << level;
@@ -112,10 +112,11 @@ std::int64_t GapMeter::slowest_of(const Ahead& ahead, int level, std::size_t run
                   iteration_.of_run(level, (begin + length - 1) >> level));
 }
 
-// Somebody is so far behind: `step` is its lane, and how many places it is on from who is ahead.
+// Records a gap. `step` is the lane of the worker behind, and how many places it is from the one
+// ahead.
 void GapMeter::note(const Ahead& ahead, std::size_t step, std::int64_t gap) {
   const std::size_t lane = step / room_;
-  const std::size_t back = (places_ - step % room_) % places_;  // from there to who is ahead
+  const std::size_t back = (places_ - step % room_) % places_;  // from there to the one ahead
   const int path = paths_[lane][ahead.lane * places_ + back];
   std::int64_t& largest = by_distance_[static_cast<std::size_t>(path - 1)];
   largest = std::max(largest, gap);

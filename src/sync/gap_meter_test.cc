@@ -12,7 +12,7 @@ namespace motley {
 namespace {
 
 TEST(GapMeter, SortsGapsByTheLengthOfPaths) {
-  GapMeter meter(Graph::named("ring", 4));
+  GapMeter meter(Graph::of(GraphKind::kRing, 4));
   for (Rank rank = 0; rank < 4; ++rank) {
     meter.begins(rank, 0, 0);
   }
@@ -27,7 +27,7 @@ TEST(GapMeter, SortsGapsByTheLengthOfPaths) {
 }
 
 TEST(GapMeter, WhatHappensAtOnceIsNoGap) {
-  GapMeter meter(Graph::named("ring", 2));
+  GapMeter meter(Graph::of(GraphKind::kRing, 2));
   for (std::int64_t k = 0; k < 5; ++k) {
     meter.begins(0, k, static_cast<double>(k));
     meter.begins(1, k, static_cast<double>(k));
@@ -38,21 +38,21 @@ TEST(GapMeter, WhatHappensAtOnceIsNoGap) {
 }
 
 TEST(GapMeter, NothingCountsOnceSomebodyHasLeft) {
-  GapMeter meter(Graph::named("ring", 2));
+  GapMeter meter(Graph::of(GraphKind::kRing, 2));
   meter.begins(0, 0, 0);
   meter.begins(1, 0, 0);
   meter.leaves(1, 1);
   meter.begins(0, 7, 2);
   meter.leaves(0, 3);
   EXPECT_EQ(meter.largest(), 0);
-  EXPECT_EQ(GapMeter(Graph::named("ring", 1)).largest(), 0);
+  EXPECT_EQ(GapMeter(Graph::of(GraphKind::kRing, 1)).largest(), 0);
 }
 
 // However late the news of each worker come.
 RC_GTEST_PROP(GapMeter, DoesNotDependOnTheOrderOfNews, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>());
   const int workers = 2 + static_cast<int>(random.below(5));
-  const Graph graph = Graph::named("ring", workers);
+  const Graph graph = Graph::of(GraphKind::kRing, workers);
   struct News {
     Seconds at;
     Rank worker;
@@ -108,9 +108,10 @@ std::vector<std::int64_t> by_looking(const Graph& graph, const std::vector<std::
 
 Graph any_graph(Random& random) {
   const int workers = 2 * (1 + static_cast<int>(random.below(9)));
-  const char* names[] = {"ring", "ring_based", "double_ring", "complete"};
+  const GraphKind names[] = {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing,
+                         GraphKind::kComplete};
   if (const auto name = random.below(5); name < 4) {
-    return Graph::named(names[name], workers);
+    return Graph::of(names[name], workers);
   }
   std::vector<Edge> edges;
   for (Rank rank = 0; rank < workers; ++rank) {

@@ -4,20 +4,20 @@
 #include <functional>
 
 #include "cluster/cost.h"
-#include "motley/sync/registry.h"
+#include "motley/sync/method.h"
 #include "sync/recording_node.h"
 
 namespace motley {
 namespace {
 
-// Writes what the loop knows of a step as spans that follow each other without a gap. Between two
-// computations a worker waits for others first and moves bytes then: whoever is late, nothing can
-// be averaged before it has come.
+// Writes what the loop knows about a step as spans without gaps. Between two computations a worker
+// first waits for others and then moves bytes: nothing can be averaged before the last one has
+// arrived.
 class SpanWriter {
  public:
   explicit SpanWriter(Journal& journal) : journal_(journal) {}
 
-  // Everything since the last call was exchange; of the run so far, `waited` was waiting.
+  // Everything since the last call was exchange; `waited` is the total waiting of the run so far.
   void exchanged(Seconds until, Seconds waited) {
     const Seconds more = std::clamp(waited - waited_, 0.0, std::max(0.0, until - written_));
     waited_ += more;
@@ -39,8 +39,8 @@ class SpanWriter {
   }
 
   Journal& journal_;
-  Seconds written_ = 0;  // everything before this moment is
-  Seconds waited_ = 0;   // of it
+  Seconds written_ = 0;  // everything before this time is written
+  Seconds waited_ = 0;   // the waiting before written_
   std::int64_t step_ = 0;
 };
 
@@ -54,7 +54,7 @@ class Training::Impl {
         recording_node_(bare_node, journal_),
         node_(part.journal ? static_cast<Node&>(recording_node_) : bare_node),
         spans_(journal_),
-        method_(*find_strategy(part.job.strategy.sync)),
+        method_(method_of(part.job)),
         ledger_(ledger_options(part.job, part.training_samples)),
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
         cost_(part.job.cluster, node_.rank(), part.job.seed),
@@ -84,7 +84,7 @@ class Training::Impl {
 
     Progress progress = strategy_->finish({loss_sum, work_->count});
     if (method_.advance == Advance::kTogether && node_.rank() != 0) {
-      progress.loss_sum = 0;  // each knows of all: it is told once
+      progress.loss_sum = 0;  // the others know it too, and it is reported once
       progress.loss_samples = 0;
     }
     allocator_.after_step(work_->count, computed, progress.samples);
@@ -121,13 +121,13 @@ class Training::Impl {
   RecordingNode recording_node_;
   Node& node_;
   SpanWriter spans_;
-  const StrategyEntry& method_;
+  const Method& method_;
   Ledger ledger_;
   Allocator allocator_;
   CostModel cost_;
   const std::unique_ptr<Strategy> strategy_;
 
-  std::optional<Work> work_;  // of the step under way
+  std::optional<Work> work_;  // of the current step
   Seconds compute_began_ = 0;
   WorkerResult result_;
 };
@@ -150,13 +150,14 @@ WorkerResult train(Node& node, const Part& part) {
   return training.result();
 }
 
-void run_server(Node& node, const Job& job) {
-  find_strategy(job.strategy.sync)->run_server(node, job);
+Figures run_server(Node& node, const Job& job, Journal* journal) {
+  Journal unread(0);
+  return method_of(job).run_server({node, job, journal ? *journal : unread});
 }
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal) {
-  const Serve serve = find_strategy(job.strategy.sync)->serve;
+  const Serve serve = method_of(job).serve;
   const LedgerOptions ledger = ledger_options(job, training_samples);
   Journal unread(0);
   return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested)})

@@ -1,4 +1,4 @@
-// The whole of training: begin, compute, finish, until the strategy says that the run is over.
+// The training loop: begin, compute, finish, until the strategy says that the run is over.
 //
 //   Training training(node, part);
 //   while (const auto work = training.begin()) {
@@ -6,8 +6,8 @@
 //     training.finish(loss);
 //   }
 //
-// Real and simulated workers run this same loop, a program with a loop of its own runs it in its
-// own words (motley/trainer.h), real and simulated coordinators run the same service.
+// Real and simulated workers run this same loop, and real and simulated coordinators the same
+// service. A program with its own loop makes the same calls (motley/trainer.h).
 #pragma once
 
 #include <functional>
@@ -35,49 +35,49 @@ struct WorkerResult {
   std::int64_t steps = 0;        // its own iterations
   std::size_t step_samples = 0;  // of the last one
   WorkerTimes times;
-  AllocationResult allocation;  // filled in when the run is over
+  AllocationResult allocation;  // set when the run is over
 };
 
-// Who watches a worker train. Calls come from the loop, inside Node::busy, so they may touch torch
-// and files but must not block on the Node. `seconds` is this worker's training time so far.
+// Observes a worker that trains. The loop calls it inside Node::busy, so it may use torch and files
+// but must not block on the Node. `seconds` is this worker's training time so far.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // After every step of this worker.
+  // Called after every step of this worker.
   virtual void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) = 0;
-  // After on_step, when the model as it is now is worth an evaluation.
+  // Called after on_step if the current model is to be evaluated.
   virtual void on_snapshot(Seconds seconds, const Progress& progress, Replica& replica) = 0;
 };
 
-// One worker's part in a job. The references outlive the training.
+// One worker's part in a job. The references must outlive the training.
 struct Part {
   const Job& job;
   std::int64_t training_samples;  // in the data set
   Replica& replica;
   Observer& observer;
-  // True once the run should end early (target reached, interrupted).
+  // True when the run should end early (target reached, interrupted).
   std::function<bool()> stop_requested;
-  RingMeeting* meeting = nullptr;  // of large simulations (sync/ring_meeting.h)
-  Journal* journal = nullptr;      // none: nobody reads it
+  RingMeeting* meeting = nullptr;  // only in large simulations (sync/ring_meeting.h)
+  Journal* journal = nullptr;      // null: nobody reads it
 };
 
-// One worker's training, a step at a time. Calls may block on the Node and throw what it throws.
+// One worker's training, step by step. Calls may block on the Node and throw what it throws.
 class Training {
  public:
-  // The references in `part` outlive it.
+  // The references in `part` must outlive it.
   Training(Node& node, const Part& part);
   ~Training();
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
-  // What to compute next, valid until finish(); nullopt: the run is over.
+  // What to compute next, valid until finish(); nullopt when the run is over.
   std::optional<Work> begin();
-  // How long computing it is to last (Node::busy), by the job's [cluster]. Once for each begin().
+  // How long computing it should take (Node::busy), by the job's [cluster]. Call once per begin().
   Seconds cost();
-  // It is computed: the gradient is in the replica, the sum of the losses is this.
+  // Call when it is computed: the gradient is in the replica; `loss_sum` is the sum of the losses.
   void finish(double loss_sum);
 
-  // After begin() has said that the run is over.
+  // Call after begin() has said that the run is over.
   WorkerResult result() const;
 
  private:
@@ -85,14 +85,14 @@ class Training {
   std::unique_ptr<Impl> impl_;
 };
 
-// All of it. Returns when the run is over for this worker.
+// Runs the whole loop. Returns when the run is over for this worker.
 WorkerResult train(Node& node, const Part& part);
 
-// A server's part in a job whose method has servers. Returns when the run is over for all workers.
-void run_server(Node& node, const Job& job);
+// Runs a server of a method that has servers. Returns when the run is over for all workers.
+Figures run_server(Node& node, const Job& job, Journal* journal = nullptr);
 
-// The coordinator's side of the job's method. Returns when the run is over for all workers; at once
-// when the method has none.
+// Runs the coordinator's side of the job's method. Returns when the run is over for all workers; at
+// once if the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal = nullptr);
 

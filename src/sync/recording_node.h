@@ -1,10 +1,11 @@
-// RecordingNode: a worker's Node that writes into its journal whom it waits for, and what came from
-// whom.
+// RecordingNode: a worker's Node that records in its journal whom it waits for and what it
+// receives.
 //
-// Of all that comes from one peer in a step the journal gets what was waited for longest: a ring
-// passes on hundreds of segments, and one arrow says it. What the coordinator sends is no exchange.
+// For each peer and step the journal gets only the message that was waited for longest: a ring
+// passes on hundreds of segments, and one arrow is enough. Messages of the coordinator are not
+// recorded.
 //
-// Cost: two looks at the clock per message.
+// Cost: two readings of the clock per message.
 #pragma once
 
 #include <vector>
@@ -20,16 +21,16 @@ class RecordingNode final : public ForwardingNode {
 
   std::optional<Message> receive_until(Match match, Seconds deadline) override;
 
-  // A step is over.
+  // Call when a step is over.
   void write_down();
 
  private:
-  static constexpr std::size_t kMostPeers = 64;  // in a step; more are left out
+  static constexpr std::size_t kMostPeers = 64;  // per step; more are left out
 
   void note(const Message& message, Seconds asked);
 
   Journal& journal_;
-  std::vector<Exchange> heard_;  // in this step, one of each peer
+  std::vector<Exchange> heard_;  // in this step, one per peer
 };
 
 }  // namespace motley

@@ -1,59 +1,86 @@
-#include "motley/sync/registry.h"
+#include "sync/registry.h"
 
-#include <array>
+#include <memory>
 #include <vector>
 
 #include "base/check.h"
-#include "job/choices.h"
-#include "sync/ad_psgd.h"
-#include "sync/all_reduce.h"
-#include "sync/hop/hop.h"
-#include "sync/local_sgd.h"
-#include "sync/parameter_server/adsp.h"
-#include "sync/parameter_server/ashl.h"
-#include "sync/parameter_server/ps.h"
-#include "sync/partial_reduce/partial_reduce.h"
+
+// One line for each method: the value that its folder exports, in the order of `motley strategies`.
+#define MOTLEY_METHODS(METHOD) \
+  METHOD(kAllReduce)           \
+  METHOD(kPartialReduce)       \
+  METHOD(kHop)                 \
+  METHOD(kAdPsgd)              \
+  METHOD(kPsBsp)               \
+  METHOD(kPsAsp)               \
+  METHOD(kPsSsp)               \
+  METHOD(kAdsp)                \
+  METHOD(kAshl)                \
+  METHOD(kLocalSgd)
 
 namespace motley {
+
+#define MOTLEY_DECLARE(value) extern const Method value;
+MOTLEY_METHODS(MOTLEY_DECLARE)
+#undef MOTLEY_DECLARE
+
 namespace {
 
-constexpr std::array kOwnStrategies = {
-    StrategyEntry{"all_reduce", Advance::kTogether, make_all_reduce},
-    StrategyEntry{"partial_reduce", Advance::kAtOwnPace, make_partial_reduce, serve_partial_reduce},
-    StrategyEntry{"hop", Advance::kAtOwnPace, make_hop, serve_hop},
-    StrategyEntry{"ad_psgd", Advance::kAtOwnPace, make_ad_psgd, serve_ad_psgd},
-    StrategyEntry{"ps_bsp", Advance::kTogether, make_ps_bsp, nullptr, run_server_of_ps_bsp},
-    StrategyEntry{"ps_asp", Advance::kAtOwnPace, make_ps_asp, serve_ps, run_server_of_ps_asp},
-    StrategyEntry{"ps_ssp", Advance::kAtOwnPace, make_ps_ssp, serve_ps, run_server_of_ps_ssp},
-    StrategyEntry{"adsp", Advance::kAtOwnPace, make_adsp, serve_adsp, run_server_of_adsp},
-    StrategyEntry{"ashl", Advance::kAtOwnPace, make_ashl, serve_ashl, run_server_of_ashl},
-    StrategyEntry{"local_sgd", Advance::kTogether, make_local_sgd},
+struct Registry {
+  std::vector<const Method*> methods;
+  std::unique_ptr<const JobSchema> schema;  // of these; made when it is first asked for
 };
 
-std::vector<StrategyEntry>& known_strategies() {
-  static std::vector<StrategyEntry> known(kOwnStrategies.begin(), kOwnStrategies.end());
+Registry& registry() {
+#define MOTLEY_ADDRESS(value) &value,
+  static Registry known{{MOTLEY_METHODS(MOTLEY_ADDRESS)}, nullptr};
+#undef MOTLEY_ADDRESS
   return known;
 }
 
 }  // namespace
 
-void register_strategy(const StrategyEntry& entry, std::string_view summary) {
-  MOTLEY_CHECK(!find_strategy(entry.name), "there is a strategy {} already", entry.name);
-  MOTLEY_CHECK(entry.make && !entry.run_server, "strategy {} needs a worker's side, and no servers",
-               entry.name);
-  known_strategies().push_back(entry);
-  add_sync_method({entry.name, summary});
+void register_method(const Method& method) {
+  MOTLEY_CHECK(!find_method(method.name()), "there is a method {} already", method.name());
+  MOTLEY_CHECK(method.make, "method {} needs a worker's side", method.name());
+  MOTLEY_CHECK(method.schema.has_servers == (method.run_server != nullptr),
+               "method {} has servers without a server's side, or the other way round",
+               method.name());
+  registry().methods.push_back(&method);
+  registry().schema.reset();
 }
 
-std::span<const StrategyEntry> strategies() { return known_strategies(); }
+std::span<const Method* const> methods() { return registry().methods; }
 
-const StrategyEntry* find_strategy(std::string_view name) {
-  for (const StrategyEntry& entry : known_strategies()) {
-    if (entry.name == name) {
-      return &entry;
+const Method* find_method(std::string_view name) {
+  for (const Method* method : methods()) {
+    if (method->name() == name) {
+      return method;
     }
   }
   return nullptr;
+}
+
+const Method& method_of(const Job& job) {
+  const Method* method = find_method(job.strategy.sync);
+  MOTLEY_CHECK(method, "there is no method \"{}\"", job.strategy.sync);
+  return *method;
+}
+
+int servers_of(const Job& job) {
+  return method_of(job).schema.has_servers ? job.strategy.ps.servers : 0;
+}
+
+const JobSchema& job_schema() {
+  std::unique_ptr<const JobSchema>& schema = registry().schema;
+  if (!schema) {
+    std::vector<const MethodSchema*> schemas;
+    for (const Method* method : methods()) {
+      schemas.push_back(&method->schema);
+    }
+    schema = std::make_unique<JobSchema>(std::move(schemas));
+  }
+  return *schema;
 }
 
 }  // namespace motley

@@ -30,7 +30,7 @@ TEST(Replica, APhantomIsOneTensor) {
 }
 
 TEST(Replica, OneThatDoesNotSayIsATensorForEachBlock) {
-  StillReplica replica(50, 1, 0);
+  AveragedReplica replica(50, 1, 0);
   EXPECT_EQ(replica.tensors(),
             (std::vector<TensorInfo>{{.name = "parameters", .shape = {50}},
                                      {.name = "buffers", .shape = {7}, .in = In::kBuffers}}));

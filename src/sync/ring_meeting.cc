@@ -8,15 +8,15 @@ namespace motley {
 RingMeeting::RingMeeting(int workers, Ground ground)
     : ground_(std::move(ground)), members_(static_cast<std::size_t>(workers)) {}
 
-// Who is done may come to the next sum while others are still on their way to the end of this one:
-// their moments are known by then, so one row of members is enough.
+// A worker that is done may enter the next sum while others have not finished this one. Their end
+// times are known by then, so one list of members is enough.
 Seconds RingMeeting::sum(Node& node, Channel channel, std::size_t floats) {
   const Rank rank = node.rank();
   members_[static_cast<std::size_t>(rank)] = {.at = node.now(), .link = ground_.link_of(rank)};
   if (++come_ == members_.size()) {
     release(channel, floats);
   }
-  // From anyone: a lost worker interrupts the others, as it would in the ring.
+  // From any rank: a lost worker interrupts the others, as it would in the ring.
   return std::bit_cast<Seconds>(node.receive({channel}).header.a);
 }
 

@@ -20,23 +20,23 @@ RingMeeting::Ground ground_of(SimCluster& cluster, const ClusterSpec& spec) {
                          Message message) { cluster.deliver(to, at, std::move(message)); }};
 }
 
-// Some sums of all workers, one after the other.
+// A sequence of sums over all workers.
 struct Story {
   ClusterSpec spec;
   std::vector<std::size_t> floats;           // of every sum
   std::vector<std::vector<Seconds>> pauses;  // before it, by worker
 };
 
-struct Told {
+struct RingResult {
   std::vector<Seconds> done;    // by sum and worker
   std::vector<Seconds> waited;  // by worker
   std::vector<std::uint64_t> bytes;
   std::uint64_t events = 0;
 };
 
-Told tell(const Story& story, bool meets) {
+RingResult tell(const Story& story, bool meets) {
   const auto workers = static_cast<std::size_t>(story.spec.workers);
-  Told told;
+  RingResult told;
   told.done.resize(workers * story.floats.size());
   told.waited.resize(workers);
   SimCluster cluster(story.spec);
@@ -82,29 +82,29 @@ Story random_story(Random& random) {
 
 bool same(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), 1e-6); }
 
-// Nobody can tell a meeting from the messages: whoever comes when, over any links, and again while
-// others are still in the sum before.
+// A meeting cannot be told from messages: for any arrival times, over any links, and again while
+// others are still in the previous sum.
 RC_GTEST_PROP(RingMeeting, IsAsLongAsTheRingMessageByMessage, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>());
   const Story story = random_story(random);
-  const Told played = tell(story, false);
-  const Told met = tell(story, true);
+  const RingResult played = tell(story, false);
+  const RingResult met = tell(story, true);
   RC_ASSERT(std::ranges::equal(played.done, met.done, same));
   RC_ASSERT(std::ranges::equal(played.waited, met.waited, same));
   RC_ASSERT(played.bytes == met.bytes);
   RC_ASSERT(met.events < played.events);
 }
 
-// A meeting is an event a worker.
+// A meeting is one event per worker.
 TEST(RingMeeting, TakesOneEventAWorker) {
   Story story;
   story.spec.workers = 300;
   story.floats = {20'000, 20'000};
   story.pauses.assign(2, std::vector<Seconds>(300, 0.5));
-  EXPECT_EQ(tell(story, true).events, 2 * (300U + 300U));  // sleeps, and sums
+  EXPECT_EQ(tell(story, true).events, 2 * (300U + 300U));  // sleeps and sums
 }
 
-TEST(RingMeeting, SmallBlocksAreSentAsEver) {
+TEST(RingMeeting, SmallBlocksAreStillSent) {
   Story story;
   story.spec.workers = 16;
   story.floats = {100};
@@ -112,7 +112,7 @@ TEST(RingMeeting, SmallBlocksAreSentAsEver) {
   EXPECT_EQ(tell(story, true).events, tell(story, false).events);
 }
 
-// With fewer floats than members some have no chunk to pass on, and no message for it.
+// With fewer floats than members some have no chunk to pass on, and send no message.
 TEST(RingTimes, EmptyChunksAreNotSent) {
   std::vector<RingMember> members(5);
   members[2].at = 7;

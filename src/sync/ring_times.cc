@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-// Chunks of a block as messages. An empty chunk is not sent.
+// The chunks of a block as messages. An empty chunk is not sent.
 std::vector<std::size_t> chunk_bytes(std::size_t floats, int count) {
   std::vector<std::size_t> bytes;
   for (int i = 0; i < count; ++i) {
@@ -19,7 +19,7 @@ std::vector<std::size_t> chunk_bytes(std::size_t floats, int count) {
   return bytes;
 }
 
-// One round: member i sends the chunk `first` + i, then takes the one of its left neighbour.
+// One round: member i sends chunk `first` + i, then receives the one of its left neighbour.
 void pass(std::span<RingMember> members, std::span<const std::size_t> bytes, std::size_t first,
           Seconds latency) {
   const auto send = [&](RingMember& member, std::size_t size) {

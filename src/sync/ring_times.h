@@ -1,14 +1,14 @@
-// When each member of a ring all-reduce is done, worked out instead of played message by message.
-// Pure: no Node, no events.
+// Computes when each member of a ring all-reduce is done, without simulating every message. Pure:
+// no Node, no events.
 //
-//   std::vector<RingMember> members = ...;      // in the order of the ring: who came when
-//   pass_round_ring(members, floats, latency);  // who is done when
+//   std::vector<RingMember> members = ...;      // in the order of the ring: and when each arrives
+//   pass_round_ring(members, floats, latency);  // sets when each is done
 //
-// It takes the steps of Collective::ring (collective.h) in its order, each member's sends and
-// receives crossing the links of cluster/link.h, so it gives the moments that a simulation of the
-// same ring gives, provided that nothing else crosses the members' links meanwhile.
+// It follows the steps of Collective::ring (collective.h) in the same order, with sends and
+// receives crossing the links of cluster/link.h. So it gives the same times as a simulation of the
+// ring, provided that nothing else crosses the members' links meanwhile.
 //
-// Cost: 2n(n-1) steps of some nanoseconds; as messages they would cost a hundred times that.
+// Cost: 2n(n-1) steps of a few nanoseconds; messages would cost a hundred times that.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@
 namespace motley {
 
 struct RingMember {
-  Seconds at = 0;      // in: when it comes; out: when it has the sum
-  Link link;           // in: as it is then; out: as the ring leaves it
-  Seconds waited = 0;  // out: for members who came late, as Collective::waited()
+  Seconds at = 0;      // in: when it arrives; out: when it has the sum
+  Link link;           // in: its state then; out: its state after the ring
+  Seconds waited = 0;  // out: for late members, as Collective::waited()
 };
 
-// A block of so many floats, of sizes only.
+// For a phantom block of `floats` floats.
 void pass_round_ring(std::span<RingMember> members, std::size_t floats, Seconds latency);
 
 }  // namespace motley

@@ -19,10 +19,10 @@ void expect(bool is_sound, Rank rank) {
 
 }  // namespace
 
-SampleServer::SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated judged,
+SampleServer::SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated evaluated,
                            SampleServerListener* listener)
     : context_(context),
-      dealer_(context, judged),
+      dealer_(context, evaluated),
       gaps_(std::move(gaps)),
       listener_(listener),
       workers_(static_cast<std::size_t>(context.node.size())),
@@ -55,14 +55,9 @@ void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& re
                               gaps_.behind(), gaps_.farthest_behind());
   worker.iteration = request.iteration;
   const std::int64_t before = std::exchange(worker.samples, request.samples);
-  dealer_.computed(before);
-
-  Grant ticket;
-  ticket.next = dealer_.next(request.want);
-  const bool is_last = ticket.next.count == 0;
-  ticket.used = is_last ? dealer_.dealt() : dealer_.used();
-  ticket.evaluation = is_last ? 0 : dealer_.evaluation_for(rank, request.fit != 0);
-  context_.node.send(rank, Channel::kSamples, {}, Payload::of_record(ticket));
+  dealer_.deal(rank, before, request.want);
+  context_.node.send(rank, Channel::kSamples, {},
+                     Payload::of_record(dealer_.grant(rank, request.fit != 0)));
   if (listener_) {
     listener_->on_request(rank, request, before);
   }

@@ -1,5 +1,5 @@
-// SampleServer: the coordinator's side of SampleClient (supply.h): deals out samples, and watches
-// how far apart the workers are.
+// SampleServer: the coordinator's side of SampleClient (sample_client.h): answers requests for
+// samples, and watches how far apart the workers are.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class SampleServerListener {
 
 class SampleServer {
  public:
-  SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated judged = Evaluated::kMean,
+  SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated evaluated = Evaluated::kMean,
                SampleServerListener* listener = nullptr);
 
   // Until all workers have left.

@@ -8,12 +8,12 @@
 namespace motley {
 namespace {
 
-// So many models are read side by side: more streams than that the processor does not read ahead.
+// This many models are read in parallel: the processor prefetches no more streams than that.
 constexpr std::size_t kAtOnce = 4;
-// So many floats of the result stay in the first cache until all models are in it.
+// This many floats of the result stay in the L1 cache until all models are added.
 constexpr std::size_t kPiece = 2048;
 
-// to = (keep * to + sum of the models, weighted) / divisor, for floats [begin, begin + count).
+// to = (keep * to + weighted sum of the models) / divisor, for floats [begin, begin + count).
 template <std::size_t kModels>
 void add(float* __restrict to, float keep, std::span<const WeightedModel> models, std::size_t begin,
          std::size_t count, float divisor) {

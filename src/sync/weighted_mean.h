@@ -1,4 +1,4 @@
-// The weighted mean of some models, one pass over memory.
+// The weighted mean of several models in one pass over memory.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ struct WeightedModel {
 };
 
 // `own` becomes (own_weight * own + sum of weight * values) / (sum of all weights). It is divided
-// by that sum, not multiplied by a rounded share of it: a third is no float, and models would grow
-// with every mean of three.
+// by that sum, not multiplied by a rounded reciprocal: a third is not a float, and models would
+// grow with every mean of three.
 //
 // Cost: each model is read once and `own` written once, whatever their number.
 void weighted_mean(Block own, float own_weight, std::span<const WeightedModel> others);

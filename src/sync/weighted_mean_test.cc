@@ -44,8 +44,8 @@ RC_GTEST_PROP(WeightedMean, IsTheSumOverTheWeights, ()) {
   }
 }
 
-// A third is no float: were the mean of three equal models a little more than one of them, models
-// would grow with the number of iterations.
+// A third is not a float: if the mean of three equal models were a little larger than one of them,
+// models would grow with the number of iterations.
 TEST(WeightedMean, OfEqualModelsIsTheModelHoweverOften) {
   std::vector<float> own(1000);
   Random random(1);

@@ -1,4 +1,4 @@
-"""What programs can do with motley's API, as the ranks of real runs.
+"""Tests motley's API with programs that run as the ranks of real runs.
 
 usage: api_test.py MOTLEY LEARNER EXAMPLES_DIR
 """
@@ -34,7 +34,7 @@ class Api(unittest.TestCase):
         return self.run_command(MOTLEY, "launch", "-n", ranks, "--", program, *arguments, code=code)
 
     def learn(self, ranks, *arguments):
-        """What each rank says at the end, by rank."""
+        """Returns what each rank prints at the end, by rank."""
         done = self.launch(ranks, LEARNER, *arguments)
         said = [json.loads(line) for line in re.findall(r"\{.*\}", done.stdout)]
         self.assertEqual(len(said), ranks, done.stdout)
@@ -46,19 +46,19 @@ class Api(unittest.TestCase):
                 said = self.learn(3, "--motley-set", f"strategy.sync={sync}")
                 self.assertGreater(said[0]["accuracy"], 0.9)
                 for one in said:
-                    # Everybody ends with one model, after one schedule, as the program left it.
+                    # All ranks end with one model, after one schedule, in the mode that the program has set.
                     self.assertEqual(one["samples"], 4500)
                     self.assertEqual(one["parameters"], said[0]["parameters"])
                     self.assertGreater(one["buffers"], 0)
                     self.assertEqual(one["buffers"], said[0]["buffers"])
                     self.assertEqual(one["training"], [1, 0])
                     self.assertEqual(one["epochs"], 3)
-                    self.assertAlmostEqual(one["lr"], 0.01 / 4, places=9)  # the first step() changes none
+                    self.assertAlmostEqual(one["lr"], 0.01 / 4, places=9)  # the first step() does not change it
                     self.assertEqual(one["clipped"], one["steps"])
 
-    # Uneven shares, ranks that begin unlike, a loss that is a mean or a sum, a loop of one's own:
-    # the same model, which is that of one process.
-    def test_however_it_is_divided_the_model_is_that_of_one_process(self):
+    # Uneven shares, ranks with different initial models, a loss that is a mean or a sum, a custom
+    # loop: the model is always that of one process.
+    def test_any_division_gives_the_model_of_one_process(self):
         alone = self.learn(1, "--bare")[0]
         for ranks, arguments in [
             (3, ["--motley-set", "strategy.allocation=static",
@@ -108,7 +108,7 @@ class Api(unittest.TestCase):
         self.assertEqual(summary["workers"], 2)
         self.assertGreater(summary["final_accuracy"], 0.9)
 
-    # Unlike other tests it trains on real data, unpacked.
+    # Unlike other tests it trains on real data, which it unpacks.
     def test_a_plain_loop_moves_with_ten_changed_lines(self):
         for name in ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"]:
             (self.scratch / name).write_bytes(gzip.decompress((FASHION / f"{name}.gz").read_bytes()))
@@ -132,9 +132,9 @@ class Api(unittest.TestCase):
     def test_unlike_workers_gain_from_adaptive_shares(self):
         done = self.launch(4, EXAMPLES / "03_unlike_workers")
         gain = float(re.search(r"([\d.]+) times as many", done.stdout)[1])
-        self.assertGreater(gain, 1.8)  # 3.25 / 4 of the speeds there are, against 1 / 4: 3.25
+        self.assertGreater(gain, 1.8)  # ideal: 3.25
 
-    def test_a_method_of_ones_own_runs_real_and_simulated(self):
+    def test_a_custom_method_runs_real_and_simulated(self):
         program, job = EXAMPLES / "04_write_a_strategy", SOURCE / "examples/04_job.toml"
         self.assertIn("averages with one neighbour", self.run_command(program, "strategies").stdout)
         flags = ["--set", "strategy.sync=pairs", "--json", "--quiet"]

@@ -1,13 +1,13 @@
-// What a program may bring: a data set, Adam, BatchNorm, dropout, a learning-rate schedule,
-// gradient clipping, a frozen layer, an evaluation. api_test.py starts it as the ranks of a run,
-// and reads what every rank prints at the end.
+// A program that uses everything: a data set, Adam, BatchNorm, dropout, a learning-rate schedule,
+// gradient clipping, a frozen layer, an evaluation. api_test.py starts it as the ranks of a run and
+// reads what every rank prints at the end.
 //
 //   learner [--bare] [--sum] [--loop] [--hidden N] [--rate R] [--throw RANK] [--hook RANK]
 //           [--stop STEPS]
 //
-//   --bare     without BatchNorm and dropout: nothing looks across samples or is random
+//   --bare     without BatchNorm and dropout: nothing mixes samples or is random
 //   --sum      the loss is a sum
-//   --loop     a loop of its own, with the usual zero_grad() in it, instead of fit()
+//   --loop     its own loop with the usual zero_grad(), instead of fit()
 //   --throw    that rank throws in the middle of its third step
 //   --hook     that rank throws just before the optimizer's step
 #include <motley/trainer.h>
@@ -20,8 +20,8 @@
 
 namespace {
 
-struct Net : torch::nn::Module {
-  Net(std::int64_t hidden, bool bare) {
+struct LearnerNet : torch::nn::Module {
+  LearnerNet(std::int64_t hidden, bool bare) {
     register_module("frozen", frozen);
     register_module("body", body);
     frozen->weight.set_requires_grad(false);
@@ -40,9 +40,9 @@ struct Net : torch::nn::Module {
   torch::nn::Sequential body;
 };
 
-// Four clouds.
-struct Clouds : torch::data::datasets::Dataset<Clouds> {
-  explicit Clouds(std::int64_t samples, std::uint64_t seed) {
+// Four clouds of points.
+struct FourClouds : torch::data::datasets::Dataset<FourClouds> {
+  explicit FourClouds(std::int64_t samples, std::uint64_t seed) {
     auto generator = at::detail::createCPUGenerator(seed);
     labels = torch::randint(4, {samples}, generator, torch::kLong);
     points = torch::randn({samples, 16}, generator) + 4 * torch::one_hot(labels, 16);
@@ -69,20 +69,20 @@ int value(int argc, char** argv, const char* flag, int otherwise) {
 
 int main(int argc, char** argv) {
   motley::Session session(argc, argv);
-  torch::manual_seed(1 + static_cast<std::uint64_t>(session.rank()));  // not alike on purpose
+  torch::manual_seed(1 + static_cast<std::uint64_t>(session.rank()));  // different on purpose
   const bool bare = has(argc, argv, "--bare");
-  auto model = std::make_shared<Net>(value(argc, argv, "--hidden", 32), bare);
-  model->frozen->eval();  // what the program has chosen, it keeps
+  auto model = std::make_shared<LearnerNet>(value(argc, argv, "--hidden", 32), bare);
+  model->frozen->eval();  // the program's choice must be kept
   torch::optim::Adam optimizer(model->body->parameters(), 0.01 * value(argc, argv, "--rate", 1));
   torch::optim::StepLR schedule(optimizer, 1, 0.5);
-  Clouds test(400, 2);
+  FourClouds test(400, 2);
   int clipped = 0;
   const int thrower = value(argc, argv, "--throw", -1);
   const int last_step = value(argc, argv, "--stop", -1);
 
   motley::Options options{.batch = 60, .epochs = 3, .eval_every = 20};
   motley::Trainer trainer(session, model, optimizer,
-                          Clouds(1500, 1).map(torch::data::transforms::Stack<>()), options);
+                          FourClouds(1500, 1).map(torch::data::transforms::Stack<>()), options);
   trainer.before_step([&] {
     if (session.rank() == value(argc, argv, "--hook", -1)) {
       throw std::runtime_error("sample 7 is damaged");
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   });
   trainer.evaluate_with([&] {
     if (model->is_training() || torch::GradMode::is_enabled()) {
-      throw std::runtime_error("judged in training");
+      throw std::runtime_error("evaluated in training mode");
     }
     const auto scores = model->forward(test.points);
     return motley::Evaluation{

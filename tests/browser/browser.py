@@ -1,4 +1,4 @@
-"""Chromium without a screen and without a network, for tests and pictures of pages."""
+"""Headless Chromium without a network, for tests and screenshots of pages."""
 import base64
 import contextlib
 
@@ -8,7 +8,7 @@ from selenium.webdriver.chrome.service import Service
 
 @contextlib.contextmanager
 def chromium():
-    """A browser that finds no host but this machine, and ends with the block."""
+    """A browser that reaches only this machine and ends with the `with` block."""
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for flag in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--no-first-run",
@@ -34,7 +34,7 @@ def set_screen(driver, width, height=900, dark=False, scale=1):
 
 
 def box_of(driver, selector, margin=0):
-    """Where an element is in the page, or None when it is not shown."""
+    """The position of an element in the page, or None if it is not shown."""
     return driver.execute_script("""
         const element = document.querySelector(arguments[0]);
         if (!element || !element.getClientRects().length) return null;
@@ -46,7 +46,7 @@ def box_of(driver, selector, margin=0):
 
 
 def picture(driver, box):
-    """PNG of a part of the page, which the screen must show: canvases elsewhere may be blank."""
+    """PNG of a part of the page. It must be on screen: canvases elsewhere may be blank."""
     shot = driver.execute_cdp_cmd("Page.captureScreenshot",
                                   {"format": "png", "clip": {**box, "scale": 1}})
     return base64.b64decode(shot["data"])

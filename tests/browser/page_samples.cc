@@ -1,5 +1,5 @@
-// Writes the pages that report_test.py looks at, and for the live one the documents to feed it
-// with. usage: page_samples DIRECTORY
+// Writes the pages that report_test.py opens, and the documents for the live one.
+// usage: page_samples DIRECTORY
 #include <filesystem>
 #include <fstream>
 

@@ -1,5 +1,5 @@
-"""The built program at work, for tests: started, listened to, signalled; and what a terminal would
-show of it."""
+"""Runs the built program in tests: starts it, reads its output, sends signals; and emulates the
+terminal that it draws on."""
 import fcntl
 import os
 import pathlib
@@ -12,21 +12,21 @@ import termios
 import threading
 import time
 
-PATIENCE = 30  # seconds until a condition that must come true is given up
+PATIENCE = 30  # seconds to wait for a condition
 
 
 def eventually(condition, what):
-    """The first true value of condition()."""
+    """Waits for condition() and returns its first true value."""
     deadline = time.monotonic() + PATIENCE
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"never came true: {what}")
+            raise TimeoutError(f"timed out waiting for: {what}")
         threading.Event().wait(0.02)
     return value
 
 
 class Ear:
-    """Reads what is written to a pipe or a terminal, until nobody can write to it any more."""
+    """Reads a pipe or a terminal until its last writer has closed it."""
 
     def __init__(self, is_terminal, rows=24, columns=80):
         self.chunks = []
@@ -44,7 +44,7 @@ class Ear:
             while chunk := os.read(self.end, 65536):
                 self.chunks.append(chunk)
         except OSError:
-            pass  # how a terminal says that it has ended
+            pass  # a terminal reports its end like this
         os.close(self.end)
 
     def text(self):
@@ -52,7 +52,7 @@ class Ear:
 
 
 class Run:
-    """`motley ARGUMENTS`, from now on. `terminal`: stdout and stderr are terminals, one each."""
+    """Starts `motley ARGUMENTS`. `terminal`: stdout and stderr are one terminal each."""
 
     def __init__(self, program, folder, *arguments, terminal=False, rows=24):
         self.out = folder / arguments[arguments.index("--out") + 1]
@@ -67,29 +67,29 @@ class Run:
         return self.process.poll() is None
 
     def until(self, condition, what):
-        """The first true value of condition(), which must come while it runs."""
+        """Waits for condition() while the program runs, and returns its first true value."""
         def held():
             is_over = not self.is_running()
             if is_over:
-                self.finish()  # all that it said is heard
+                self.finish()  # reads the rest of its output
             value = condition()
             if not value and is_over:
-                raise AssertionError(f"never came true: {what}; it said: {self.stderr.text()}")
+                raise AssertionError(f"ended without: {what}; stderr: {self.stderr.text()}")
             return value
         return eventually(held, what)
 
     def until_said(self, pattern):
-        """The match in what it said on stderr."""
+        """Waits for the pattern on stderr and returns the match."""
         return self.until(lambda: re.search(pattern, self.stderr.text()), pattern)
 
     def workers(self):
-        """Processes of it."""
+        """Its child processes."""
         pid = self.process.pid
         return [int(child) for child in
                 pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
     def finish(self):
-        """Waits; gives the exit code."""
+        """Waits for its end and returns the exit code."""
         code = self.process.wait(PATIENCE)
         self.stdout.thread.join(PATIENCE)
         self.stderr.thread.join(PATIENCE)
@@ -103,15 +103,15 @@ class Run:
         return True
 
     def end(self):
-        """Whatever it does."""
+        """Ends it unconditionally."""
         if self.has_left_processes():
             os.killpg(self.process.pid, signal.SIGKILL)
         self.finish()
 
 
 class Screen:
-    """What a terminal shows after some bytes: as much of ECMA-48 as a block redrawn in place
-    needs. Anything else fails."""
+    """Emulates a terminal, with as much of ECMA-48 as redrawing a block in place needs.
+    Anything else fails."""
 
     TOKEN = re.compile(r"\x1b\[(\d*)([AKJ])|([\r\n])|([^\x00-\x1f\x7f])", re.DOTALL)
 

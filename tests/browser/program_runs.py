@@ -1,4 +1,4 @@
-"""The runs that the tests of the built program look at, begun all at once: real ones with 4 or 2
+"""The runs that the tests of the built program examine, all started at once: real ones with 4 or 2
 workers, simulated ones, comparisons."""
 import functools
 import os
@@ -9,7 +9,7 @@ import subprocess
 
 from program import Run
 
-# As nasty as a job file allows: a name cannot hold a slash, a path can.
+# As hostile as a job file allows: a name cannot contain a slash, a path can.
 NAME = 'x"\\{{runs}}<!--<script><img src=x onerror=alert(1)>'
 FOLDER, FILE = "x<", "script><img src=x onerror=alert(1)>"
 VARIANT = "<svg onload=alert(1)>&lt;"
@@ -76,18 +76,18 @@ probability = 0.0625
 factor = 6
 """
 
-RUNS = {}  # by name, which is that of the directory too
+RUNS = {}  # by name, which is also the name of the directory
 
 
 @functools.cache
 def methods(program):
-    """What `motley strategies` lists."""
+    """The methods that `motley strategies` lists."""
     listed = subprocess.run([program, "strategies"], check=True, capture_output=True, text=True)
     return re.findall(r"^sync +(\w+)", listed.stdout, re.MULTILINE)
 
 
 def write_data(folder):
-    """Two classes, which a line parts nearly."""
+    """Writes two classes that are nearly linearly separable."""
     (folder / FOLDER).mkdir()
     chance = random.Random(1)
     with open(folder / FOLDER / FILE, "w", encoding="ascii") as file:
@@ -134,7 +134,7 @@ def until_evaluated(run, times):
 
 @functools.cache
 def ended(name):
-    """The run of that name, when it is over: two of them would go on for long."""
+    """Waits for the run of that name to end; stops the two that would take long."""
     run = RUNS[name]
     if name == "killed":
         until_evaluated(run, 3)

@@ -42,8 +42,8 @@ def setUpModule():
     folder = Pages.folder = pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory()))
     unittest.addModuleCleanup(program_runs.end_all)
     program_runs.start_all(PROGRAM, folder)
-    Pages.driver = unittest.enterModuleContext(browser.chromium())  # one for all
-    ended("killed")  # soon: it would go on for long
+    Pages.driver = unittest.enterModuleContext(browser.chromium())  # shared by all tests
+    ended("killed")  # early: it would take long
 
 
 def methods():
@@ -56,7 +56,7 @@ def read_json(path):
 
 class InBrowser(Pages):
     def check_report(self, path, expected):
-        """A report opened from disk, without a network, on every width."""
+        """Opens a report from disk, without a network, in every width."""
         self.driver.execute_cdp_cmd("Network.enable", {})
         offline = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.driver.execute_cdp_cmd("Network.emulateNetworkConditions",
@@ -71,7 +71,7 @@ class InBrowser(Pages):
 
 
 class LivePage(InBrowser):
-    """While the run goes, and how it ends. Alphabetically the first: others wait for its end."""
+    """The page during the run and at its end. First in the alphabet, because other tests wait for its end."""
 
     POINTS = """const chart = (id) => Chart.getChart(document.querySelector(`#${id} canvas`));
         return document.querySelector('.state')?.textContent === 'running' &&
@@ -86,7 +86,7 @@ class LivePage(InBrowser):
         };"""
     ENDED = "return document.querySelector('#connection').textContent.includes('has ended')"
 
-    def test_shows_the_run_while_it_goes_and_that_it_has_ended(self):
+    def test_shows_the_running_run_and_its_end(self):
         run = RUNS["live"]
         address = run.until_said(r"watch the run at (http://127\.0\.0\.1:\d+/)\n")[1]
         browser.set_screen(self.driver, WIDTHS[0])
@@ -135,7 +135,7 @@ class LivePage(InBrowser):
         self.assertGreaterEqual(len(first["metrics"]), len(seen_before))
         self.assertGreaterEqual(first["seconds"], seen_before[-1])
         self.assertEqual(first["state"], "running")
-        # From second 0 on, without a hole: every bin but the newest is full.
+        # From second 0 without a gap: every bin but the newest is full.
         for worker in first["per_worker"]:
             sums = [sum(doing) for doing in
                     zip(worker["compute"], worker["communicate"], worker["wait"])]
@@ -144,8 +144,8 @@ class LivePage(InBrowser):
             for each in sums[:whole]:
                 self.assertAlmostEqual(each / first["bins"]["width"], 1, delta=0.01)
 
-    # It has said all, in a document that ends the stream: nothing is left to be looked for. A
-    # browser that had not drawn that yet may try once to come back.
+    # The last document ends the stream, so the page does not reconnect. A browser that has not
+    # drawn it yet may try once.
     def check_complaints_about_the_closed_server(self, address):
         for complaint in self.complaints():
             self.assertRegex(complaint, rf"^{re.escape(address)}events .*ERR_CONNECTION_REFUSED")
@@ -174,7 +174,7 @@ class LivePage(InBrowser):
 
 
 class Refusals(unittest.TestCase):
-    """One line, exit code 2, nothing written, nothing left running."""
+    """Asserts one line, exit code 2, nothing written, nothing left running."""
 
     def setUp(self):
         self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -185,7 +185,7 @@ class Refusals(unittest.TestCase):
                 for path in folder.rglob("*")}
 
     def check_refused(self, *arguments, says, **about):
-        """In a copy of the folder, so that what one leaves behind is not the next one's."""
+        """Runs in a copy of the folder, so that leftovers do not affect the next test."""
         with self.subTest(arguments=arguments, **about), tempfile.TemporaryDirectory() as place:
             copy = shutil.copytree(self.folder, pathlib.Path(place) / "copy")
             process = subprocess.Popen([PROGRAM, *arguments], cwd=copy, text=True,
@@ -200,7 +200,7 @@ class Refusals(unittest.TestCase):
             self.assertEqual(now.keys(), before.keys())
             self.assertEqual([path for path in now if now[path] != before[path]], [])
 
-    def test_report_of_what_is_no_run(self):
+    def test_report_of_a_directory_without_a_run(self):
         (self.folder / "empty").mkdir()
         self.check_refused("report", says="RUN_DIR")
         self.check_refused("report", "missing", says="missing")
@@ -235,7 +235,7 @@ class Refusals(unittest.TestCase):
         for out in ("missing/report.html", "folder", "", "/proc/report.html"):
             self.check_refused("report", run, "--out", out, says="cannot be written")
 
-    def test_dashboard_where_it_cannot_be(self):
+    def test_dashboard_on_an_impossible_address(self):
         shutil.copy(Pages.folder / "phantom.toml", self.folder)
         shutil.copytree(ended("methods").out / "hop", self.folder / "earlier")
         run = ("simulate", "phantom.toml", "--out")
@@ -323,7 +323,7 @@ class Reports(InBrowser):
             self.open(run.out / "report.html", width)
             self.assertIn(why, self.text(".callout.bad"))
             self.assertEqual(self.text(".state"), "failed")
-            self.check_charts(ALL_OF_ONE)  # of what there was before
+            self.check_charts(ALL_OF_ONE)  # of what was recorded before
 
     def test_of_64_workers_and_2000_steps_is_small_and_opens_soon(self):
         run = ended("large")
@@ -331,9 +331,9 @@ class Reports(InBrowser):
         self.assertLess((run.out / "report.html").stat().st_size, LARGEST_REPORT)
         self.check_report(run.out / "report.html",
                           [one for one in ALL_OF_ONE if one not in NO_ACCURACY])
-        # The scripts have drawn all when they end, and they end before the page has loaded.
+        # The scripts draw everything before they end, and end before the page has loaded.
         loads = []
-        for _ in range(3):  # other tests may have the machine once
+        for _ in range(3):  # other tests may slow one of them down
             self.open(run.out / "report.html", WIDTHS[0])
             loads.append(self.run_script(
                 "return performance.getEntriesByType('navigation')[0].loadEventEnd"))
@@ -375,10 +375,10 @@ class TensorBoard(unittest.TestCase):
 
 class Terminal(unittest.TestCase):
     HEAD = "  worker  samples/s  share  waits  now"
-    TOO_SMALL = r"^(motley: this machine is too small to hold the pace: .*)?$"  # may be true here
+    TOO_SMALL = r"^(motley: this machine is too slow for the pace of the job: .*)?$"  # may be printed on a slow machine
 
     def check_block(self, run, rows, workers, more):
-        """Redrawn in place, with a line per worker, and gone in the end. Gives what it showed."""
+        """Asserts a block redrawn in place, with a line per worker, removed at the end. Returns what it showed."""
         screen, blocks = Screen(rows), []
         for chunk in run.stderr.chunks:
             lines = screen.feed(chunk).lines
@@ -396,7 +396,7 @@ class Terminal(unittest.TestCase):
         self.assertEqual(block[at + workers:at + workers + len(more)], more)
         return blocks
 
-    def test_shows_a_block_that_is_gone_in_the_end(self):
+    def test_shows_a_block_that_is_removed_at_the_end(self):
         run = ended("terminal")
         self.assertEqual(run.code, 0)
         blocks = self.check_block(run, 24, 2, [])
@@ -420,7 +420,7 @@ class Terminal(unittest.TestCase):
         self.assertEqual(ended("json").stderr.chunks, [])
         self.assertEqual(ended("compare").stderr.chunks, [])
 
-    def test_gets_lines_where_it_is_none(self):
+    def test_prints_lines_without_a_terminal(self):
         said = ended("live").stderr.text()
         self.assertNotRegex(said, r"[\x00-\x09\x0b-\x1f]")
         for rank in range(4):
@@ -436,7 +436,7 @@ class Terminal(unittest.TestCase):
 
 
 class Times(unittest.TestCase):
-    """Of every worker, what it computed, communicated and waited are the run."""
+    """For every worker, computing, communicating and waiting add up to the run."""
 
     DOING = ("compute", "communicate", "wait")
 

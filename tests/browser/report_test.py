@@ -22,12 +22,12 @@ WIDTHS = (1280, 390)
 ALL_OF_ONE = ["accuracy", "behind", "bytes", "loss", "shares", "throughput", "timeline",
               "worker-time"]
 LARGEST_REPORT = 5_000_000  # bytes
-LONGEST_LOAD = 2000         # milliseconds, from the start of the navigation until all is drawn
-PATIENCE = 20               # seconds until a condition that must come true is given up
+LONGEST_LOAD = 2000         # milliseconds, from the start of navigation until everything is drawn
+PATIENCE = 20               # seconds to wait for a condition
 
-# Every chart that is shown: what it is called, what it says, and what part of the plot has a colour
-# (axes and grid are grey). One pixel in five is looked at, in a copy: reading a canvas changes how
-# the browser keeps it.
+# Every chart that is shown: its name, its sentence, and the coloured share of the plot (axes and
+# grid are grey). Samples one pixel in five of a copy: reading a canvas changes how the browser
+# stores it.
 CHARTS = """
 const shown = [...document.querySelectorAll('canvas')].filter((c) => c.getClientRects().length);
 return shown.map((c) => {
@@ -48,7 +48,7 @@ return shown.map((c) => {
 });
 """
 
-# Opens the tables behind all charts; gives how many rows and columns each has.
+# Opens the tables behind all charts; returns the number of rows and columns of each.
 TABLES = """
 const tables = [...document.querySelectorAll('figure.card:not([hidden]) details')];
 const shown = tables.filter((t) => t.getClientRects().length);
@@ -65,7 +65,7 @@ setTimeout(() => done(shown.map((t) => ({
 def setUpModule():
     Pages.folder = pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory()))
     subprocess.run([SAMPLES, Pages.folder], check=True)
-    Pages.driver = unittest.enterModuleContext(browser.chromium())  # one for all
+    Pages.driver = unittest.enterModuleContext(browser.chromium())  # shared by all tests
 
 
 class Pages(unittest.TestCase):
@@ -113,12 +113,12 @@ class Pages(unittest.TestCase):
                 self.assertTrue(table["caption"])
 
     def check_width(self):
-        """A phone makes its window as wide as the page: it is measured against the screen."""
+        """Compares with the screen, because a phone makes its window as wide as the page."""
         self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"),
                              self.width)
 
     def check_page(self, expected):
-        """What holds for every page: charts, tables, no overflow, nothing fetched."""
+        """Checks what holds for every page: charts, tables, no overflow, nothing fetched."""
         charts = self.check_charts(expected)
         self.check_tables(expected)
         self.check_width()
@@ -167,7 +167,7 @@ class Report(Pages):
         self.assertIn("1.00×", rows[0])
         self.assertRegex(rows[1], r"adaptive .*76 %.* [2-9]\.\d\d×")
         self.assertIn("failed: worker 2 (pid 71) was killed by SIGKILL", rows[2])
-        self.assertNotIn("–", rows[2])  # its reason stands where the figures would
+        self.assertNotIn("–", rows[2])  # the reason takes the place of the figures
         self.assertIn("together", self.text("#behind"))
         # Another run in detail, and the failed one, which has nothing to draw.
         self.run_script("document.querySelectorAll('#comparison button')[3].click()")
@@ -193,7 +193,7 @@ class Report(Pages):
                 loads.append(self.run_script(
                     "return performance.getEntriesByType('navigation')[0].loadEventEnd"))
                 self.check_page(ALL_OF_ONE)
-        self.assertLess(min(loads), LONGEST_LOAD)  # other tests may have had the machine once
+        self.assertLess(min(loads), LONGEST_LOAD)  # other tests may have slowed one of them down
 
     def test_of_thousands_of_workers_keeps_rows_that_can_be_read(self):
         self.open("huge.html")
@@ -279,7 +279,7 @@ class Report(Pages):
 
 
 class Stream:
-    """Serves the live page and whatever document is the newest, until it is told to refuse."""
+    """Serves the live page and the newest document, until it is told to refuse."""
 
     def __init__(self, page):
         self.changed = threading.Condition()
@@ -340,7 +340,7 @@ class Stream:
             try:
                 request.wfile.write(b"data: " + document + b"\n\n")
             except OSError:
-                return  # the browser has gone
+                return  # the browser has disconnected
 
     def end(self):
         self.refuse(True)
@@ -356,7 +356,7 @@ class Live(Pages):
         self.documents = [(self.folder / f"live-{i}.json").read_bytes() for i in range(4)]
         self.stream = Stream((self.folder / "live.html").read_bytes())
         self.addCleanup(self.stream.end)
-        self.addCleanup(self.driver.get, "about:blank")  # first: it must not try to come back
+        self.addCleanup(self.driver.get, "about:blank")  # first, so that it does not try to reconnect
 
     def points_of(self, number):
         return len(json.loads(self.documents[number])["metrics"])
@@ -382,7 +382,7 @@ class Live(Pages):
         self.stream.show(self.documents[2])
         self.until(self.POINTS, self.points_of(2))
         self.check_charts(ALL_OF_ONE)
-        # The same charts with more in them; an open table stays open.
+        # The same charts with more data; an open table stays open.
         self.assertTrue(self.run_script(
             "return first === Chart.getChart(document.querySelector('#timeline canvas'))"))
         self.assertEqual(self.run_script("return Object.keys(Chart.instances).length"),
@@ -411,7 +411,7 @@ class Live(Pages):
         self.stream.refuse(True)
         self.until("return document.querySelector('#connection').textContent.includes('lost')")
         self.assertEqual(self.text(".state"), "running")
-        # Once it was refused, the browser does not try again by itself: the page does.
+        # After a refusal the browser does not reconnect by itself; the page does.
         self.assertTrue(self.stream.until_refused())
         self.stream.show(self.documents[2])
         self.stream.refuse(False)

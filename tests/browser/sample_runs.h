@@ -1,5 +1,5 @@
-// Documents of runs that never took place, for tests of the page: a cluster in which every fourth
-// worker is four times as slow, stepping together; numbers have all their digits, as real ones do.
+// Documents of invented runs, for tests of the page: a cluster in which every fourth worker is four
+// times as slow, with common steps. Numbers have all their digits, as real ones do.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,9 +21,9 @@ struct SampleRun {
   int workers = 4;
   int bins = 246;
   double width = 0.05;    // seconds of a bin
-  bool evaluated = true;  // else it is a phantom: no metrics
+  bool evaluated = true;  // otherwise a phantom: no metrics
   bool behind = false;    // workers go at their own pace
-  double finished = 1;    // the part of the run that is over; 1: it is done
+  double finished = 1;    // the share of the run that is over; 1: it is done
   std::uint64_t seed = 1;
 };
 
@@ -40,7 +40,7 @@ inline double share_of(const SampleRun& run, int rank, double progress) {
   if (run.allocation != "adaptive") {
     return kBatchPerWorker;
   }
-  // Of four neighbours one is slow.
+  // One of four neighbours is slow.
   const double fair = kBatchPerWorker * speed_of(rank) / ((3 * speed_of(0) + speed_of(3)) / 4);
   const double found = std::clamp(std::floor(progress * 25) / 5, 0.0, 1.0);
   return kBatchPerWorker + found * (fair - kBatchPerWorker);

@@ -11,7 +11,7 @@ import unittest
 
 CMAKE, BUILD, SOURCE, CXX = sys.argv[1:5]
 
-# Small, but torch computes: the library that has it lies where motley was moved to.
+# Small, but needs torch, whose library is in the directory that motley was moved to.
 JOB = """
 [model]
 kind = "svm"
@@ -100,10 +100,10 @@ class Consumer(unittest.TestCase):
                          f"version {version}\nmotley {version}\n")
 
     def test_a_process_has_one_copy_of_everything(self):
-        """A registry in both libraries would be two: who registers in one is not found in the other."""
+        """If both libraries had a registry, methods registered in one would not be found in the other."""
         def defined(library):
             symbols = output("nm", "-D", "--defined-only", os.path.join(self.library_dirs[0], library))
-            # Inline functions, their tables and types may be in both: the linker takes one.
+            # Inline functions, their tables and types may be in both: the linker uses one.
             return {name for kind, name in re.findall(r"(?m)^\S+ (\w) (\S+)", symbols) if kind not in "WVu"}
 
         core, torch = defined("libmotley.so"), defined("libmotley_torch.so")

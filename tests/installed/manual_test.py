@@ -1,4 +1,4 @@
-"""The manual page and the completions know every subcommand and every flag that --help names.
+"""The manual page and the completions have every subcommand and flag of --help.
 usage: manual_test.py PROGRAM DIRECTORY_OF_THE_MANUAL"""
 
 import os
@@ -25,12 +25,12 @@ def subcommands():
 
 
 def flags(*command):
-    """As the help names them; read without the parser of packaging/manual.py."""
+    """The flags in --help, found without the parser of packaging/manual.py."""
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", help_of(*command), re.M))
 
 
 def completions(*words):
-    """What bash offers after these words, the last one unfinished."""
+    """What bash offers after these words; the last one is incomplete."""
     script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _motley; printf "%s\\n" "${COMPREPLY[@]}"'
     out = subprocess.run(
         ["bash", "-c", script, os.path.join(MANUAL, "motley.bash"), *words],

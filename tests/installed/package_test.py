@@ -1,4 +1,4 @@
-"""The Debian package: cpack makes it, what it needs exists, and what is in it runs.
+"""The Debian package: cpack builds it, its dependencies exist, and its program runs.
 usage: package_test.py CPACK BUILD_DIRECTORY VERSION"""
 
 import gzip
@@ -40,14 +40,14 @@ class Package(unittest.TestCase):
         )
         self.assertEqual((fields["Package"], fields["Version"]), ("motley", VERSION + "-1"))
         needs = {need.split()[0] for need in fields["Depends"].split(", ")}
-        # The libraries' are found out from what they are linked to: one that only either of them needs.
+        # Dependencies of the libraries come from what they link to: check one of each library.
         self.assertLessEqual({"libtorch-dev", "libc6"}, needs)
         self.assertTrue(any(need.startswith("libtorch1") for need in needs), needs)
         self.assertTrue(any(need.startswith("libfmt") for need in needs), needs)
         self.assertEqual(fields["Recommends"], "libopenblas0-pthread")
 
     def test_what_it_needs_exists(self):
-        # Installed here, where motley was built. To ask apt takes seconds.
+        # They are installed here, where motley was built. Asking apt would take seconds.
         needs = output("dpkg-deb", "-f", self.package, "Depends").strip()
         self.assertEqual(output("dpkg-checkbuilddeps", "-d", needs, "/dev/null"), "")
 

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
-"""Several hosts that are this machine: each a network of its own, all at one switch.
+"""Simulates several hosts on this machine: each has a network of its own, all are on one switch.
 
     with Hosts(3) as hosts:
-        hosts.slow_down(2, "100mbit")                   # both ways
+        hosts.slow_down(2, "100mbit")                   # in both directions
         run = hosts.start(0, "motley", "train", ...)    # a subprocess.Popen
         hosts.unplug(2)
 
-usage: hosts.py COUNT COMMAND...      the command on each of them; they differ in HOST=0, 1 ...
-                                      exit code: the first that is not 0; 77: no right to a network here
+usage: hosts.py COUNT COMMAND...      runs the command on each host, with HOST=0, 1 ...
+                                      exit code: the first that is not 0; 77: not permitted to create networks
 
-Host i is called host<i>, a name that all of them know, and is 10.77.0.<i+1>. The machine's own network is
-not touched: each of them, and the switch, is a namespace that is gone with the process that holds it, and all
-processes of here are gone with this one, however it ends. It needs root."""
+Host i is called host<i>, which all hosts can resolve, and has the address 10.77.0.<i+1>. The machine's own network
+is not touched: each host and the switch is a namespace that vanishes with the process that holds it. All processes
+started here end with this one, however it ends. Needs root."""
 
 import contextlib
 import os
@@ -50,7 +50,7 @@ def begin_namespace(called, names):
     if LIBC.unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS) != 0:
         os._exit(SKIPPED)
     socket.sethostname(called)
-    # The names are in a file that nobody else sees, and that is gone with the last who does.
+    # The names are in a file that only this namespace sees; it vanishes with the namespace.
     LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None)
     LIBC.mount(b"tmpfs", b"/mnt", b"tmpfs", 0, None)
     with open("/mnt/hosts", "w", encoding="utf-8") as file:
@@ -60,7 +60,7 @@ def begin_namespace(called, names):
 
 
 def hold_namespace(called, names=()):
-    """A process in a network of its own, which is there when this returns."""
+    """Starts a process in a network of its own, which exists when this returns."""
     return subprocess.Popen(["sleep", "infinity"], preexec_fn=lambda: begin_namespace(called, names))
 
 
@@ -73,7 +73,7 @@ def configure(holder, tool, *lines):
 
 
 def why_not():
-    """Why there can be no hosts here; empty when there can."""
+    """Why hosts cannot be created here; empty if they can."""
     missing = [name for name in ("ip", "tc", "nsenter") if not shutil.which(name)]
     if missing:
         return f"{', '.join(missing)} not installed"
@@ -84,7 +84,7 @@ def why_not():
                           stderr=subprocess.DEVNULL)
     trial.kill()
     trial.wait()
-    return "" if made.returncode == 0 else "no right to make networks"
+    return "" if made.returncode == 0 else "not permitted to create networks"
 
 
 class Hosts:
@@ -93,7 +93,7 @@ class Hosts:
         self.stack = contextlib.ExitStack()
 
     def __enter__(self):
-        with self.stack:  # unless all of it is there, nothing is
+        with self.stack:  # all or nothing
             names = ["127.0.0.1 localhost\n", *(
                 f"{address(host)} {name(host)}\n" for host in range(self.count))]
             self.switch = self.keep(hold_namespace("switch"))
@@ -112,7 +112,7 @@ class Hosts:
         self.stack.close()
 
     def keep(self, process):
-        """Until the end of all hosts, at the latest."""
+        """Kills the process at the latest when the hosts end."""
         self.stack.enter_context(process)
         self.stack.callback(process.kill)
         return process
@@ -122,7 +122,7 @@ class Hosts:
                                           preexec_fn=die_with_parent, **options))
 
     def write_shell(self, path):
-        """A program for launchers that want one like ssh: PATH HOST COMMAND..."""
+        """Writes a replacement for ssh, for launchers that need one: PATH HOST COMMAND..."""
         with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o755), "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\nhost=$1; shift; command=$*\ncase $host in\n")
             for host, holder in enumerate(self.hosts):

@@ -1,5 +1,5 @@
-"""Runs of several hosts (hosts.py) equal those of one machine; a slow link and a lost host are noticed.
-usage: hosts_test.py MOTLEY EXAMPLE TOY_PROGRAM      exit code 77: no right to make networks here"""
+"""Runs on several hosts (hosts.py) equal those on one machine; a slow link and a lost host are noticed.
+usage: hosts_test.py MOTLEY EXAMPLE TOY_PROGRAM      exit code 77: not permitted to create networks"""
 
 import json
 import os
@@ -48,27 +48,27 @@ class SeveralHosts(unittest.TestCase):
         return self.hosts.start(host, *command, **PIPES, cwd=self.directory,
                                 env=environment(MOTLEY_TOKEN="of all hosts"))
 
-    def train(self, out, *flags, door="", workers=0):
-        """`motley train` in host 0, and workers in others: what came of it."""
+    def train(self, out, *flags, rendezvous="", workers=0):
+        """Runs `motley train` on host 0 and workers on the others; returns the summary."""
         with open(self.path("job.toml"), "w", encoding="utf-8") as file:
             file.write(JOB)
         running = [self.start(0, MOTLEY, "train", "job.toml", "--out", out, "--quiet", *flags)]
-        running += [self.start(1 + worker, MOTLEY, "worker", "--join", door) for worker in range(workers)]
+        running += [self.start(1 + worker, MOTLEY, "worker", "--join", rendezvous) for worker in range(workers)]
         for _, err, code in Ranks.end(*running):
             self.assertEqual(code, 0, err)
         with open(self.path(os.path.join(out, "summary.json")), encoding="utf-8") as file:
             return json.load(file)
 
     def test_all_reduce_is_the_same_and_a_slow_link_is_seen(self):
-        door = f"{hosts.name(0)}:{PORT}"
+        rendezvous = f"{hosts.name(0)}:{PORT}"
         one_machine = self.train("one")
-        fast = self.train("fast", "--listen", door, door=door, workers=WORKERS)
+        fast = self.train("fast", "--listen", rendezvous, rendezvous=rendezvous, workers=WORKERS)
         self.hosts.slow_down(2, "100mbit")
-        slow = self.train("slow", "--listen", door, door=door, workers=WORKERS)
+        slow = self.train("slow", "--listen", rendezvous, rendezvous=rendezvous, workers=WORKERS)
         self.assertEqual(fast["final_loss"], one_machine["final_loss"])
         self.assertEqual(slow["final_loss"], one_machine["final_loss"])
 
-        def communicating(summary):  # in a ring all are as slow as the slowest link
+        def communicating(summary):  # in a ring all workers are as slow as the slowest link
             return min(worker["communicate_seconds"] for worker in summary["per_worker"])
 
         # 4/3 of 1.6 MB through 12.5 MB/s take 0.17 s.
@@ -77,15 +77,15 @@ class SeveralHosts(unittest.TestCase):
 
     def test_a_server_is_reached_from_everywhere(self):
         flags = ("--set", "strategy.sync=ps_bsp", "--set", "cluster.workers=2")
-        door = f"{hosts.address(0)}:{PORT}"
-        many = self.train("many", "--listen", door, *flags, door=door, workers=2)
+        rendezvous = f"{hosts.address(0)}:{PORT}"
+        many = self.train("many", "--listen", rendezvous, *flags, rendezvous=rendezvous, workers=2)
         self.assertEqual(many["final_loss"], self.train("one", *flags)["final_loss"])
 
     def launch(self, host, *command):
         return self.start(host, MOTLEY, "launch", "--nnodes", str(WORKERS), "--node-rank", str(host),
                           "--master-addr", hosts.name(0), "--master-port", PORT, "-n", "1", *command)
 
-    # By the script of example 05, which every host runs.
+    # Uses the script of example 05, which every host runs.
     def test_example_01_says_the_same(self):
         alone = subprocess.run([EXAMPLE], **PIPES, env=environment(), timeout=PATIENCE)
         script = pathlib.Path(__file__).resolve().parents[2] / "examples/05_multi_host.sh"

@@ -1,4 +1,4 @@
-"""Example 01 says the same, whoever starts it.
+"""Example 01 prints the same under every launcher.
 usage: launchers_test.py MOTLEY EXAMPLE"""
 
 import os
@@ -21,7 +21,7 @@ class Launchers(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         cls.addClassCleanup(directory.cleanup)
         cls.directory = directory.name
-        os.chmod(cls.directory, 0o711)  # munge insists
+        os.chmod(cls.directory, 0o711)  # munge requires it
         cls.alone = cls.output(EXAMPLE)
         assert cls.alone.startswith("9000 samples, loss "), cls.alone
 
@@ -57,7 +57,7 @@ class Launchers(unittest.TestCase):
 
     def test_torchrun(self):
         self.need("torchrun")
-        # torch 1.13 cannot read its own default for these two with Python 3.11; this names no rank of ours.
+        # torch 1.13 cannot read its own default for these two with Python 3.11; rank 9 does not exist.
         nothing_redirected = ("--redirects=9:1", "--tee=9:1")
         self.assertEqual(self.output("torchrun", "--no_python", f"--nproc_per_node={FEW}",
                                      *nothing_redirected, EXAMPLE), self.alone)

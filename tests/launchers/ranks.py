@@ -1,8 +1,8 @@
-"""Processes of a program as the ranks of one run, told who they are by hand, as torchrun would tell them.
+"""Starts processes of a program as the ranks of one run, with the variables that torchrun would set.
 
     with Ranks(2) as ranks:
         first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM)
-        ranks.end(first, second)        # what each of them said in the end
+        ranks.end(first, second)        # the output of each
 """
 
 import contextlib
@@ -10,11 +10,11 @@ import os
 import socket
 import subprocess
 
-PATIENCE = 60  # seconds, for what takes one or two
+PATIENCE = 60  # seconds; one or two are normal
 
 
 def environment(**more):
-    """Of this process, without what a launcher of it may have said; one thread for each process."""
+    """This process's environment without the variables of a launcher, and with one thread per process."""
     ours = {name: value for name, value in os.environ.items()
             if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
             and not name.startswith(("OMPI_", "PMIX_", "SLURM_", "TORCHELASTIC_", "MOTLEY_"))}
@@ -27,11 +27,11 @@ class Ranks:
     def __init__(self, size):
         self.size = size
         self.stack = contextlib.ExitStack()
-        # Bound, so that nobody else is given the port, but not listening, so that rank 0 can have it.
+        # Bound, so that no other process gets the port, but not listening, so that rank 0 can listen there.
         held = self.stack.enter_context(socket.socket())
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         held.bind(("127.0.0.1", 0))
-        self.door = held.getsockname()
+        self.rendezvous = held.getsockname()
 
     def __enter__(self):
         return self
@@ -42,13 +42,13 @@ class Ranks:
     def start(self, rank, *command):
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(
-                RANK=str(rank), WORLD_SIZE=str(self.size), MASTER_ADDR=self.door[0],
-                MASTER_PORT=str(self.door[1]), MOTLEY_TOKEN=self.TOKEN))
+                RANK=str(rank), WORLD_SIZE=str(self.size), MASTER_ADDR=self.rendezvous[0],
+                MASTER_PORT=str(self.rendezvous[1]), MOTLEY_TOKEN=self.TOKEN))
         self.stack.enter_context(process)
         self.stack.callback(process.kill)
         return process
 
     @staticmethod
     def end(*processes):
-        """What each of them says, and its exit code: [(stdout, stderr, code), ...]"""
+        """Waits for all; returns output and exit code of each: [(stdout, stderr, code), ...]"""
         return [(*process.communicate(timeout=PATIENCE), process.returncode) for process in processes]

@@ -1,4 +1,4 @@
-"""How a run begins and ends for its ranks when something is wrong with one of them.
+"""How a run begins and ends when something is wrong with one of its ranks.
 usage: ranks_test.py MOTLEY TOY_PROGRAM"""
 
 import json
@@ -27,16 +27,16 @@ def last_line(text):
     return text.splitlines()[-1]
 
 
-def visit(door, **words):
-    """One visitor's line at the door, as soon as there is one, and the answer to it."""
+def ask(address, **words):
+    """Sends one line to the rendezvous as soon as it listens, and returns the answer."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
-            with socket.create_connection(door) as connection:
+            with socket.create_connection(address) as connection:
                 connection.sendall(json.dumps(words).encode() + b"\n")
                 return json.loads(connection.makefile().readline())
         except ConnectionRefusedError:
-            assert time.monotonic() < deadline, "nobody opens"
+            assert time.monotonic() < deadline, "nothing listens"
             time.sleep(0.01)
 
 
@@ -47,74 +47,74 @@ def first_to_end(*processes):
             if process.poll() is not None:
                 return process, processes[1 - place]
         time.sleep(0.01)
-    raise AssertionError("both go on")
+    raise AssertionError("both are still running")
 
 
-class Door(unittest.TestCase):
+class Rendezvous(unittest.TestCase):
     def ranks(self, size):
         return self.enterContext(Ranks(size))
 
     def assert_all_fail(self, ends, words):
-        """Every rank exits with 1, and its last line ends with these words."""
+        """Asserts that every rank exits with 1 and its last line ends with these words."""
         for rank, (out, err, code) in enumerate(ends):
             self.assertEqual((out, code), ("", 1), err)
             self.assertRegex(last_line(err), f"^motley: rank {rank}: ")
             self.assertTrue(last_line(err).endswith(words), f"{err} and not {words}")
 
-    def test_somebody_is_missing(self):
+    def test_a_missing_rank_is_named(self):
         without_last, without_first = self.ranks(3), self.ranks(2)
         timeout = ("--motley-join-timeout", "3")
         early = [without_last.start(rank, PROGRAM, *timeout) for rank in range(2)]
         lonely = without_first.start(1, PROGRAM, *timeout)
-        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the door within 3 s")
+        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the rendezvous within 3 s")
         _, err, code = Ranks.end(lonely)[0]
-        self.assertEqual((err, code), ("motley: rank 1: rank 0 is missing: nobody listens at "
-                                       "{}:{} after 3 s\n".format(*without_first.door), 1))
+        self.assertEqual((err, code), ("motley: rank 1: timed out after 3 s waiting for rank 0: "
+                                       "nothing listens at {}:{}\n".format(*without_first.rendezvous), 1))
 
     def test_a_signal_ends_the_waiting(self):
         ranks = self.ranks(2)
         first = ranks.start(0, PROGRAM)
-        visit(ranks.door, motley="9.9.9", token="of others")  # it is there
+        ask(ranks.rendezvous, motley="9.9.9", token="of others")  # it is listening
         first.send_signal(signal.SIGINT)
         self.assert_all_fail(Ranks.end(first), "stopped by SIGINT before everybody had come")
 
     def test_a_signal_ends_the_waiting_for_rank_0(self):
         ranks = self.ranks(2)
-        with socket.socket() as door:  # where nobody answers
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            door.bind(ranks.door)
-            door.listen()
+        with socket.socket() as silent:  # never answers
+            silent.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            silent.bind(ranks.rendezvous)
+            silent.listen()
             second = ranks.start(1, PROGRAM)
-            with door.accept()[0]:
+            with silent.accept()[0]:
                 second.send_signal(signal.SIGTERM)
                 (_, err, code), = Ranks.end(second)
         self.assertEqual((err, code), ("motley: rank 1: stopped by SIGTERM before everybody had come\n", 1))
 
-    def test_the_second_of_two_with_one_rank_is_refused_and_the_run_goes_on(self):
+    def test_a_duplicate_rank_is_refused_and_the_run_goes_on(self):
         ranks = self.ranks(3)
         first = ranks.start(0, PROGRAM)
         second, third = first_to_end(ranks.start(1, PROGRAM), ranks.start(1, PROGRAM))
         _, err, code = Ranks.end(second)[0]
         self.assertEqual((err, code), (
-            f"motley: rank 1: refused by {name(0, first)}: rank 1 came twice: first pid {third.pid} on {HOST}, "
+            f"motley: rank 1: refused by {name(0, first)}: rank 1 joined twice: first pid {third.pid} on {HOST}, "
             f"now pid {second.pid} on {HOST}\n", 1))
         ends = Ranks.end(first, third, ranks.start(2, PROGRAM))
         self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 3)
 
-    def test_who_comes_twice_while_the_others_train_is_refused(self):
+    def test_a_duplicate_rank_during_training_is_refused(self):
         ranks = self.ranks(2)
         running = [ranks.start(rank, PROGRAM, *ENDLESS) for rank in range(2)]
         self.assertEqual([process.stdout.readline() for process in running], ["training\n"] * 2)
         late = ranks.start(1, PROGRAM, *ENDLESS)
         (_, err, code), = Ranks.end(late)
         self.assertEqual((err, code), (
-            f"motley: rank 1: refused by {name(0, running[0])}: rank 1 came twice: first pid {running[1].pid} "
+            f"motley: rank 1: refused by {name(0, running[0])}: rank 1 joined twice: first pid {running[1].pid} "
             f"on {HOST}, now pid {late.pid} on {HOST}\n", 1))
         running[0].send_signal(signal.SIGINT)
         self.assertEqual([code for _, _, code in Ranks.end(*running)], [130, 130])
 
     def refused(self, difference, *flags):
-        """What all say when rank 1 of 2 has these flags."""
+        """Asserts the message of all ranks when rank 1 of 2 has these flags."""
         ranks = self.ranks(2)
         first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM, *flags)
         theirs, ours = name(1, second), name(0, first)
@@ -135,7 +135,7 @@ class Door(unittest.TestCase):
     def test_another_version_is_refused(self):
         ranks = self.ranks(2)
         first = ranks.start(0, PROGRAM)
-        answer = visit(ranks.door, motley="9.9.9", rank=1, host="elsewhere", pid=77, token=ranks.TOKEN)
+        answer = ask(ranks.rendezvous, motley="9.9.9", rank=1, host="elsewhere", pid=77, token=ranks.TOKEN)
         difference = (f"rank 1 (pid 77 on elsewhere) has motley 9.9.9, {name(0, first)} has "
                       f"{answer['motley']}")
         self.assertEqual(answer["refused"], f"refused by {name(0, first)}: {difference}")
@@ -144,9 +144,9 @@ class Door(unittest.TestCase):
     def test_strangers_are_refused_and_the_run_goes_on(self):
         ranks = self.ranks(2)
         first = ranks.start(0, PROGRAM)
-        version = visit(ranks.door, motley="9.9.9", rank=1, token="of others")["motley"]
-        answer = visit(ranks.door, motley=version, rank=1, host="elsewhere", pid=77, token="of others")
-        self.assertIn("rank 1 (pid 77 on elsewhere) is of another run", answer["refused"])
+        version = ask(ranks.rendezvous, motley="9.9.9", rank=1, token="of others")["motley"]
+        answer = ask(ranks.rendezvous, motley=version, rank=1, host="elsewhere", pid=77, token="of others")
+        self.assertIn("rank 1 (pid 77 on elsewhere) belongs to another run", answer["refused"])
         self.assertNotIn(ranks.TOKEN, json.dumps(answer))
         ends = Ranks.end(first, ranks.start(1, PROGRAM))
         self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 2)
@@ -168,7 +168,7 @@ class End(unittest.TestCase):
         with open(os.path.join(self.directory, f"rank_{rank}.log"), encoding="utf-8") as file:
             return file.read()
 
-    def test_what_one_throws_all_say_and_the_launcher_shows(self):
+    def test_all_ranks_and_the_launcher_report_an_exception(self):
         (_, err, code), = Ranks.end(self.launch("--fail-on", "1"))
         self.assertEqual(code, 1)
         pid = re.search(r"\|   first    rank 1 \(host \S+, pid (\d+)\), exit code 1 +\|\n", err)
@@ -180,7 +180,7 @@ class End(unittest.TestCase):
             self.assertEqual(last_line(self.log(rank)), f"motley: rank {rank}: worker 1 (pid {pid[1]} on {HOST}) "
                                                         "failed: out of luck")
 
-    def test_who_leaves_too_early_is_named(self):
+    def test_a_rank_that_leaves_too_early_is_named(self):
         (_, err, code), = Ranks.end(self.launch("--leave", "1"))
         self.assertEqual(code, 1)
         self.assertRegex(err, r"\|   first    rank 1 \(host \S+, pid \d+\), exit code 0 +\|\n")

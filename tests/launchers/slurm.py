@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Runs a command as the 4 tasks of a Slurm job, on a Slurm of its own that is this machine alone.
+"""Runs a command as the 4 tasks of a Slurm job, on a private Slurm that consists of this machine.
 usage: slurm.py COMMAND...      exit code: srun's; 77: Slurm cannot be started here
 
-Debian's munged, slurmctld and slurmd, with all that they read and write in a directory that is gone
-afterwards, and on ports of their own: a Slurm that the machine may have is not touched. They need root.
-However this ends, they end: whatever comes from here, daemons that left their parents included, stays a
-descendant of a process that kills what is left, also when this one is killed."""
+Uses Debian's munged, slurmctld and slurmd with a temporary directory and their own ports; a Slurm that the
+machine may already have is not touched. Needs root. The daemons always end with this process, even if it is
+killed: everything started here, including daemons that left their parents, stays a descendant of a process
+that kills the rest."""
 
 import contextlib
 import ctypes
@@ -20,7 +20,7 @@ import time
 
 TASKS = 4
 SKIPPED = 77
-PATIENCE = 30  # seconds, for a daemon to be ready; they take one or two
+PATIENCE = 30  # seconds for a daemon to become ready; one or two are normal
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -61,7 +61,7 @@ class CannotStart(Exception):
 
 
 def why_not():
-    """Why Slurm cannot be started here; empty when it can."""
+    """Why Slurm cannot be started here; empty if it can."""
     missing = [name for name in ("munged", "slurmctld", "slurmd", "srun") if not shutil.which(name)]
     if missing:
         return f"{', '.join(missing)} not installed"
@@ -77,10 +77,10 @@ def free_ports(count):
 
 
 def descendants():
-    """Of this process, from /proc."""
+    """The descendants of this process, from /proc."""
     parents = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # it has ended in the meantime
             with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
                 state, parent = file.read().rpartition(")")[2].split()[:2]
             if state != "Z":
@@ -97,13 +97,13 @@ def descendants():
 
 
 def reap():
-    with contextlib.suppress(ChildProcessError):  # there is none any more
+    with contextlib.suppress(ChildProcessError):  # there are no more children
         while os.waitpid(-1, os.WNOHANG) != (0, 0):
             pass
 
 
 def kill_all():
-    """Until nothing is left: what dies may leave children to this process."""
+    """Repeats until nothing is left: processes that die may leave children to this one."""
     deadline = time.monotonic() + PATIENCE
     while (left := descendants()) and time.monotonic() < deadline:
         for pid in left:
@@ -122,14 +122,14 @@ class Slurm:
         return os.path.join(self.directory, name)
 
     def start(self, *command, **where):
-        """It dies with this process."""
+        """Starts a process that dies with this one."""
         return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, env=self.environment,
             preexec_fn=lambda: LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL), **where
         )
 
     def start_daemon(self, *command):
-        """In the foreground; what it says goes into a file."""
+        """Starts a daemon in the foreground with its output in a file."""
         with open(self.path(command[0] + ".log"), "w", encoding="utf-8") as log:
             return self.start(*command, stdout=log, stderr=log)
 
@@ -149,7 +149,7 @@ class Slurm:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def begin(self):
-        os.chmod(self.directory, 0o711)  # munge wants its socket to be within everybody's reach
+        os.chmod(self.directory, 0o711)  # munge requires its socket to be reachable by all users
         for name in ("state", "spool"):
             os.mkdir(self.path(name))
         with open(os.open(self.path("munge.key"), os.O_CREAT | os.O_WRONLY, 0o400), "wb") as key:
@@ -176,7 +176,7 @@ class Slurm:
         self.wait(node, lambda: self.ask("sinfo", "--noheader", "--format=%T") == "idle")
 
     def run(self, command):
-        """srun's exit code. A signal that ends this process ends the job first, as Slurm does it."""
+        """Returns srun's exit code. A signal that ends this process ends the job first, as Slurm does."""
         srun = self.start("srun", f"--ntasks={TASKS}", "--overcommit", *command)
         try:
             code = srun.wait()
@@ -189,10 +189,10 @@ class Slurm:
 
 
 def keep(command):
-    """Starts Slurm, runs the command, and leaves nothing behind: the exit code."""
+    """Starts Slurm, runs the command, cleans up and returns the exit code."""
     for number in SIGNALS:
         signal.signal(number, lambda number, _: sys.exit(128 + number))
-    os.setsid()  # who kills the process group of the first process does not kill this one
+    os.setsid()  # so that killing the process group of the first process does not kill this one
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1)
     with tempfile.TemporaryDirectory(prefix="slurm-") as directory:
@@ -215,7 +215,7 @@ def main():
     if why := why_not():
         print(f"slurm.py: skipped: {why}", file=sys.stderr)
         return SKIPPED
-    # The child does it all; it is told when this process is no more.
+    # The child does the work; it is signalled when this process ends.
     child = os.fork()
     if child == 0:
         os._exit(keep(sys.argv[1:]))

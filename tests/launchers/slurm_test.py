@@ -1,4 +1,4 @@
-"""slurm.py does for its command what Slurm does for a job, and leaves nothing behind.
+"""slurm.py runs its command as Slurm runs a job, and leaves nothing behind.
 usage: slurm_test.py      exit code 77: Slurm cannot be started here"""
 
 import os
@@ -32,7 +32,7 @@ class Slurm(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.directory = directory.name
-        os.chmod(self.directory, 0o711)  # munge insists
+        os.chmod(self.directory, 0o711)  # munge requires it
 
     def test_tasks_know_who_they_are_and_the_worst_exit_code_comes_out(self):
         run = start('echo "$SLURM_PROCID of $SLURM_NTASKS"; exit $((SLURM_PROCID + 3))', self.directory)
@@ -42,7 +42,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual(os.listdir(self.directory), [])
 
     def test_a_signal_ends_the_tasks_and_all_daemons(self):
-        # The tasks are there when each has said its number.
+        # The tasks are running when each has printed its number.
         run = start('echo "$$"; exec sleep 1000', self.directory)
         tasks = [int(run.stdout.readline()) for _ in range(4)]
         daemons = self.daemons()
@@ -55,7 +55,7 @@ class Slurm(unittest.TestCase):
         self.assertEqual(os.listdir(self.directory), [])
 
     def daemons(self):
-        """The processes that were told of this test's directory."""
+        """The processes whose command line contains this test's directory."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:

@@ -1,7 +1,6 @@
-// A program of somebody's own, with a model of its own and without torch: quick to start, and able
-// to fail.
+// A user's program with its own model and without torch: starts quickly and can be made to fail.
 //   toy_program [--features N] [--samples N] [--steps N] [--fail-on RANK] [--leave RANK]
-// Every rank says "training" once it is; the first one says in the end what came of it.
+// Every rank prints "training" when it trains; rank 0 prints the result at the end.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -13,7 +12,7 @@
 
 namespace {
 
-// The number behind a flag.
+// The number that follows a flag.
 long long number_of(int argc, char** argv, const std::string& flag, long long otherwise) {
   for (int i = 1; i + 1 < argc; ++i) {
     if (argv[i] == flag) {

@@ -17,7 +17,7 @@ class Damaged(Exception):
 
 
 def checked(data, masked):
-    """`data`, if that is its masked checksum."""
+    """Returns `data` if its masked checksum is right."""
     crc = crc32c.crc32c(data)
     if masked != ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF:
         raise Damaged("checksum")
@@ -25,7 +25,7 @@ def checked(data, masked):
 
 
 def records(raw):
-    """The data of a TFRecord file."""
+    """Yields the records of a TFRecord file."""
     at = 0
     while at < len(raw):
         if len(raw) - at < 12:
@@ -39,7 +39,7 @@ def records(raw):
 
 
 def event_class():
-    """tensorflow.Event, as in event.proto and summary.proto: what scalars need of it."""
+    """Parses the part of tensorflow.Event (event.proto, summary.proto) that scalars need."""
     F = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="event.proto", package="t", syntax="proto3")
 
@@ -71,7 +71,7 @@ def event_class():
 
 
 def no_unknown(message):
-    """That no field was written which these messages do not have."""
+    """Asserts that these messages have no unknown field."""
     assert not list(message.UnknownFields()), message
     for field, value in message.ListFields():
         if field.message_type:

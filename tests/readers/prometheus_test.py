@@ -1,4 +1,4 @@
-"""The text of /metrics, read by the parser of Prometheus' own client (python3-prometheus-client).
+"""Reads the text of /metrics with the parser of Prometheus' own client (python3-prometheus-client).
 usage: prometheus_test.py PATH_OF_WRITE_SAMPLES"""
 
 import math
@@ -30,8 +30,8 @@ def values(name):
 
 
 def format_faults(text):
-    """What the parser lets pass: every family is described once, before its samples, which stand
-    together; names and types are right; the text ends with a newline."""
+    """Checks what the parser does not: every family is described once, before its samples, which are
+    contiguous; names and types are right; the text ends with a newline."""
     faults = [] if text.endswith("\n") else ["no newline at the end"]
     helped, typed, seen = set(), {}, set()
     for line in text.split("\n")[:-1]:

@@ -1,4 +1,4 @@
-"""What write_samples wrote, for the tests of this folder. They are called with the program's path."""
+"""The output of write_samples, for the tests of this folder. Their argument is its path."""
 
 import pathlib
 import subprocess
@@ -10,7 +10,7 @@ _directory = None
 
 
 def directory():
-    """Where the samples are; written once."""
+    """The directory of the samples, which are written once."""
     global _directory
     if _directory is None:
         _directory = tempfile.TemporaryDirectory(prefix="motley-test-")

@@ -1,5 +1,5 @@
-// Writes what other programs read: an event file and texts for Prometheus. event_file_test.py and
-// prometheus_test.py read them back and know what should be in them.
+// Writes files for other programs: an event file and texts for Prometheus. event_file_test.py and
+// prometheus_test.py read them back and check the contents.
 // usage: write_samples DIRECTORY
 #include <cstdio>
 #include <filesystem>
@@ -66,7 +66,7 @@ Status write_events(const std::filesystem::path& path) {
   if (status) {
     status = file->add(1'700'000'002.25, 1LL << 40, scalars_of(second_mark(), first_mark()));
   }
-  for (int step = 0; status && step < 300; ++step) {  // lengths on both sides of one byte's varint
+  for (int step = 0; status && step < 300; ++step) {  // lengths on both sides of a one-byte varint
     const std::string tag(static_cast<std::size_t>(step), 't');
     status = file->add(step, step, {{"long/" + tag, step / 8.0}});
   }

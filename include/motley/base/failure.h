@@ -1,5 +1,5 @@
-// How a run ends that cannot be, or cannot go on. Both are thrown by what programs call; caught by
-// nobody, they end the program with one line and an exit code (motley/session.h).
+// The exceptions of the public API. If a program does not catch them, it ends with one line on
+// stderr and the exit code below (motley/session.h).
 #pragma once
 
 #include <exception>
@@ -8,34 +8,33 @@
 
 namespace motley {
 
-// What a person gave is wrong: an option, a flag, a variable of the environment. what() says what,
-// and what would be right. Exit code 2.
+// The user's input is wrong: an option, a flag, an environment variable. what() says what was found
+// and what is expected. Exit code 2.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A participant failed. what() names it and says why. Exit code 1.
+// A participant of the run failed. what() names it and says why. Exit code 1.
 class RunFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The first line of an exception's message: what follows, as torch's stack traces, is not for
-// people.
+// The first line of an exception's message. The rest (torch appends stack traces) is not for users.
 inline std::string reason_of(const std::exception& exception) {
   const std::string whole = exception.what();
   return whole.substr(0, whole.find('\n'));
 }
 
-// Likewise, whatever was thrown.
+// The same for anything that was thrown.
 inline std::string reason_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& exception) {
     return reason_of(exception);
   } catch (...) {
-    return "something was thrown that is no std::exception";
+    return "an exception that is not a std::exception";
   }
 }
 

@@ -1,5 +1,5 @@
-// Figure: a number with a name, a row of them, or a reason. What a method has to say of a run
-// beyond what every method says.
+// Figure: a named result that a method adds to a run's summary: a number, a list of numbers or a
+// text.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace motley {
 
-// Nothing: it is not known, or there is none.
+// monostate: unknown or not applicable.
 using FigureValue = std::variant<std::monostate, std::int64_t, double, std::vector<std::int64_t>,
                                  std::vector<double>, std::string>;
 
 struct Figure {
-  std::string name;  // as in summary.json: "mean_group_size"
+  std::string name;  // its key in summary.json: "mean_group_size"
   FigureValue value;
 };
 
-using Figures = std::vector<Figure>;  // in the order in which they are shown
+using Figures = std::vector<Figure>;  // in display order
 
 template <class Number>
 FigureValue figure_of(std::optional<Number> number) {

@@ -1,4 +1,4 @@
-// What the machines of a run are like: the [cluster] table of a job.
+// ClusterSpec: the machines of a run, as described by the [cluster] table of a job.
 #pragma once
 
 #include <algorithm>
@@ -10,38 +10,44 @@
 
 namespace motley {
 
-// Each step of each worker takes `factor` times as long with `probability`.
+// With `probability`, a step of a worker takes `factor` times as long.
 struct RandomSlowdown {
   double probability = 0;
   double factor = 1;
 };
 
-// From the moment `at` of the run on, a worker has another speed.
+// From time `at` of the run, a worker has a new speed.
 struct SpeedEvent {
   Seconds at = 0;
   Rank worker = 0;
   double speed = 1;
 };
 
+// How `train` gives workers their speeds.
+enum class Isolation {
+  kNone,    // by pacing
+  kCgroup,  // by CPU quotas
+};
+
 struct ClusterSpec {
   int workers = 1;
-  Seconds unit = 0;                        // one sample at speed 1; 0 = run free, nothing is paced
-  std::vector<double> overhead;            // seconds a step costs whatever its size, one per worker
+  Seconds unit = 0;                        // seconds per sample at speed 1; 0 = no pacing
+  std::vector<double> overhead;            // fixed seconds per step, one per worker
   std::vector<double> speeds;              // one per worker
-  Seconds latency = 50e-6;                 // of every link, in the simulator
-  std::vector<double> bandwidth;           // bytes per second, one per worker, in the simulator
-  std::optional<double> server_bandwidth;  // of every server; the fastest worker's when not given
+  Seconds latency = 50e-6;                 // of every link (simulator only)
+  std::vector<double> bandwidth;           // bytes per second, one per worker (simulator only)
+  std::optional<double> server_bandwidth;  // of every server; default: the fastest worker's
   std::vector<RandomSlowdown> slowdowns;
-  std::vector<SpeedEvent> events;  // in order of time
-  Seconds heartbeat = 5;           // a worker silent for so long is lost (train)
+  std::vector<SpeedEvent> events;  // ordered by time
+  Seconds heartbeat = 5;           // a worker that is silent for this long is lost (train)
   int threads = 1;                 // torch threads of one worker
-  std::string isolate = "none";    // none: speeds by pacing | cgroup: by CPU quotas (train)
+  Isolation isolate = Isolation::kNone;
 
   bool has_overhead() const {
     return std::ranges::any_of(overhead, [](Seconds each) { return each > 0; });
   }
   bool paced() const { return unit > 0 || has_overhead(); }
-  bool has_quotas() const { return isolate == "cgroup"; }
+  bool has_quotas() const { return isolate == Isolation::kCgroup; }
 };
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// What travels between nodes: a channel, a small header, a payload.
+// Message: what nodes send each other. It has a channel, a small header and a payload.
 #pragma once
 
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace motley {
 
-// Who talks about what. Messages of different channels never overtake a receive() for another one;
-// a method takes a number of its own here, so that two activities of a worker do not mix.
+// The conversation a message belongs to. receive() takes messages of one channel only, so each
+// method, and each activity of a worker, uses a channel of its own.
 enum class Channel : std::uint32_t {
-  kControl = 1,    // coordinator and workers: join, start, progress, stop
-  kAllReduce = 2,  // sync/all_reduce.h
+  kControl = 1,    // between coordinator and workers: join, start, progress, stop
+  kAllReduce = 2,  // sync/all_reduce/all_reduce.h
   kShares = 3,     // sync/allocator.h
   kPartialReduce = 4,
   kSamples = 5,       // sync/sample_client.h
   kFinalAverage = 6,  // the average of all models at the end of a run
   kHop = 7,
-  kAdPsgd = 8,     // models, to whom answers beside training
-  kAdPsgdEnd = 9,  // nobody asks any more, to whom trains
+  kAdPsgd = 8,     // models, to the activity that answers requests
+  kAdPsgdEnd = 9,  // "no more requests", to the activity that trains
   kLocalSgd = 10,
-  kServer = 11,     // workers and parameter servers
+  kServer = 11,     // between workers and parameter servers
   kPlan = 12,       // from the coordinator, to workers that commit to servers
-  kBroadcast = 13,  // the model of rank 0, with which a program's workers begin and end
-  kUser = 1000,     // and up: methods that are not part of motley
+  kBroadcast = 13,  // the model of rank 0, at the begin and end of a program's run
+  kUser = 1000,     // this and higher: methods that are not part of motley
 };
 
-// Three numbers whose meaning is the channel's: a step, a segment, a count.
+// Three numbers. Each channel defines what they mean: a step, a segment, a count.
 struct Header {
   std::int64_t tag = 0;
   std::int64_t a = 0;
@@ -41,13 +41,13 @@ struct Message {
   Channel channel = Channel::kControl;
   Header header;
   Payload payload;
-  Seconds sent = 0;  // by the sender's clock, which is aligned to the receiver's
+  Seconds sent = 0;  // the time of sending; the sender's clock is aligned to the receiver's
 };
 
-// What a message costs on a link besides its payload: the frame around it (fabric/frame.h).
+// Bytes that a message adds to its payload on a link: the frame around it (fabric/frame.h).
 inline constexpr std::size_t kFrameBytes = 56;
 
-// Which messages a receive() takes: those of one channel, from one rank or from any.
+// Which messages receive() accepts: those of one channel, from one rank or from any rank.
 struct Match {
   Channel channel;
   Rank from = kAnyRank;

@@ -1,20 +1,26 @@
-// Node: all that a protocol can touch. Read this first.
+// Node: everything that a protocol may use: messages, time, computing. Read this file first.
 //
-// A protocol (one worker's side of a method, a controller, a server) is an ordinary blocking C++
-// function over a Node, written like the pseudo-code of its paper:
+// A protocol (a worker's side of a method, a service on the coordinator, a server) is an ordinary
+// blocking C++ function that is given a Node. It reads like the pseudo-code of its paper:
 //
 //   node.busy(cost, [&] { loss = replica.compute(samples); });
 //   node.send(right, Channel::kAllReduce, {.tag = step}, Payload::borrow(chunk));
 //   Message m = node.receive({Channel::kAllReduce, left});
 //
 // There are two kinds of Node, and protocol code cannot tell them apart:
-//   runtime/worker/real_node.h   a thread; messages cross sockets; time is the steady clock
-//   sim/cluster.h         a fiber on a virtual clock; one thread, any number of nodes,
-//   deterministic
+//   RealNode (runtime/worker/real_node.h)   a thread, sockets, the steady clock
+//   SimCluster (sim/cluster.h)              a fiber on a virtual clock; any number of nodes in one
+//                                           thread, always in the same order
 //
-// Rules for protocol code: no clock, thread, socket, file, global or torch call of its own; no lock
-// held across a Node call; no Node call inside a catch block (the simulator switches stacks there);
-// every Replica call inside busy().
+// Rules for protocol code:
+// - Use no clock, thread, socket, file, global variable or torch function directly.
+// - Hold no lock during a Node call.
+// - Make no Node call in a catch block: the simulator switches stacks in Node calls.
+// - Call a Replica only inside busy().
+//
+// Thread rule: an activity (the protocol function, or a function it spawned) uses only the Node
+// that it was given, and only on its own thread or fiber. Failure: blocking calls and send() throw
+// Interrupted when the run stops. A protocol normally does not catch it.
 #pragma once
 
 #include <functional>
@@ -27,8 +33,8 @@
 
 namespace motley {
 
-// The one exception of Node calls: this node cannot go on as it was. `peer` is the rank that was
-// lost, or kAnyRank when the whole run stops. what() is the reason, fit for a person.
+// The only exception that Node calls throw themselves. peer() is the rank that was lost, or
+// kAnyRank if the whole run stops. what() is the reason, readable by a user.
 class Interrupted : public std::runtime_error {
  public:
   Interrupted(Rank peer, const std::string& reason) : std::runtime_error(reason), peer_(peer) {}
@@ -43,37 +49,42 @@ class Node {
   virtual ~Node() = default;
 
   virtual Rank rank() const = 0;
-  // The number of workers; the coordinator and servers do not count.
+  // The number of workers. The coordinator and servers are not counted.
   virtual int size() const = 0;
-  // Seconds since the run began. Clocks of real nodes on different machines are not aligned.
+  // Seconds since the run began. Does not block. Clocks of real nodes are aligned to the
+  // coordinator's when they join; between machines an error of up to half a round trip remains.
   virtual Seconds now() const = 0;
 
-  // Never waits for the receiver. Order is kept per (sender, receiver). A borrowed payload is the
-  // caller's again when send returns. A message to a lost peer is dropped. Throws Interrupted only
-  // when the run stops.
+  // Sends a message. Does not wait for the receiver. Messages from one sender to one receiver
+  // arrive in order. A borrowed payload may be changed again as soon as send() returns. A message
+  // to a lost peer is dropped silently. Throws Interrupted only if the run stops.
   virtual void send(Rank to, Channel channel, Header header, Payload payload = {}) = 0;
 
-  // Waits for the oldest message that matches. Throws Interrupted when the run stops, or when none
-  // can come any more: the peer is lost (receive from one), or a peer is lost that was not
-  // forgotten (receive from any). What had arrived before is still handed out first.
+  // Blocks until a message matches, and returns the oldest one; the caller owns it. Messages that
+  // have already arrived are always returned first. After that, throws Interrupted if the run stops
+  // or no matching message can come any more: the given peer is lost, or (with kAnyRank) some peer
+  // is lost that the caller did not forget().
   Message receive(Match match) { return *receive_until(match, kForever); }
-  // As receive, but gives up at the moment `deadline` of this node's clock: nullopt.
+  // Like receive(), but returns nullopt when this node's clock reaches `deadline`.
   virtual std::optional<Message> receive_until(Match match, Seconds deadline) = 0;
 
-  // The caller goes on without a lost peer: receives from any no longer throw because of it.
+  // Declares that the caller continues without a lost peer: receiving from kAnyRank no longer
+  // throws because of it. Does not block.
   virtual void forget(Rank peer) = 0;
 
-  // Computing: runs `body` and makes it last. On a free machine nothing more, in the simulator
-  // exactly `cost`, on a paced one as well: there `cost` pays for bodies without one that ran
-  // before it, too, but cannot make a body shorter. An exception of the body comes out here.
+  // Computes: runs `body` and returns when it is done. Then a simulated node advances its clock by
+  // exactly `cost` seconds. A paced real node (cluster.unit > 0) sleeps until `cost` seconds have
+  // passed since `body` began; earlier bodies with cost 0 count towards them, and a body that takes
+  // longer is not cut short. An unpaced real node does not sleep. Rethrows what `body` throws;
+  // throws Interrupted if the run stops meanwhile. `body` must not make blocking Node calls.
   virtual void busy(Seconds cost, const std::function<void()>& body) = 0;
 
-  // Waits until `duration` has passed. Throws Interrupted when the run stops.
+  // Blocks for `duration` seconds. Throws Interrupted if the run stops.
   virtual void sleep(Seconds duration) = 0;
 
-  // Starts another activity of this rank: it shares rank, clock and mailbox, and runs beside its
-  // parent. Give it a channel of its own. The run ends when all activities have returned; an
-  // exception that leaves one stops the run with that reason.
+  // Starts a further activity of this rank and returns at once. It runs concurrently and shares the
+  // rank, clock and mailbox, so it should receive on a channel of its own. The run ends when all
+  // activities have returned; an exception that leaves an activity stops the run with that reason.
   virtual void spawn(std::string name, std::function<void(Node&)> body) = 0;
 
   static constexpr Seconds kForever = 1e18;

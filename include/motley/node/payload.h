@@ -1,12 +1,13 @@
-// The bytes of a message.
+// Payload: the bytes of a message.
 //
-//   Payload::copy_of(floats)    bytes of its own; shared, never copied, inside a process
-//   Payload::adopt(owner, ...)  bytes kept alive by `owner`, which nobody may change any more
-//   Payload::borrow(floats)     the caller's bytes, good until send() returns: whoever must keep
-//                               them longer calls kept()
-//   Payload::phantom(size)      a size without bytes, for timing models too large to hold
+//   Payload::copy_of(floats)    a copy; inside a process it is shared, not copied again
+//   Payload::adopt(owner, ...)  bytes kept alive by `owner`; nobody may change them any more
+//   Payload::borrow(floats)     the caller's bytes, valid until send() returns; to keep them
+//                               longer, call kept()
+//   Payload::phantom(size)      a size without bytes, to time models that do not fit in memory
 //
-// Copying a Payload copies a pointer. Thread rule: the bytes are immutable, so any thread may read.
+// Copying a Payload copies a pointer. Thread rule: the bytes are immutable, so any thread may read
+// them.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +28,7 @@ class Payload {
   static Payload adopt(std::shared_ptr<const void> owner, std::span<const std::byte> bytes);
   static Payload borrow(std::span<const float> floats);
   static Payload phantom(std::size_t size);
-  // A record of plain numbers, as it lies in memory; and back, nullopt when the size is another.
+  // A trivially copyable struct as bytes, and back. record() is nullopt if the size differs.
   template <class Record>
   static Payload of_record(const Record& record) {
     static_assert(std::is_trivially_copyable_v<Record>);
@@ -44,19 +45,19 @@ class Payload {
     return record;
   }
 
-  // The size on the wire, in bytes; of a phantom too.
+  // The size on the wire in bytes, also for a phantom.
   std::size_t size() const { return size_; }
   bool is_phantom() const { return data_ == nullptr && size_ > 0; }
   bool is_borrowed() const { return data_ != nullptr && owner_ == nullptr; }
 
   // Empty for a phantom.
   std::span<const std::byte> bytes() const { return {data_, data_ ? size_ : 0}; }
-  // The bytes as floats. Every payload of ours begins at an address fit for them.
+  // The bytes as floats. Payloads made by this class are aligned for float.
   std::span<const float> floats() const;
 
-  // This payload with bytes that outlive the call: itself, or a copy when borrowed.
+  // A payload whose bytes outlive the call: this one, or a copy if it is borrowed.
   Payload kept() const { return is_borrowed() ? copy_of(bytes()) : *this; }
-  // What follows the first `offset` bytes, sharing the owner.
+  // The bytes after the first `offset`, sharing the owner.
   Payload from(std::size_t offset) const;
 
  private:
@@ -65,8 +66,9 @@ class Payload {
   std::shared_ptr<const void> owner_;
 };
 
-// A block of at least `size` bytes from a pool of used ones. Large blocks fresh from the system
-// cost a page fault per 4 KiB, which is more than moving the bytes; used ones cost nothing.
+// A block of at least `size` bytes, taken from a pool of used blocks if possible. A large fresh
+// block costs a page fault per 4 KiB, which is more than moving the bytes; a used one costs
+// nothing.
 std::shared_ptr<std::byte> allocate_block(std::size_t size);
 
 }  // namespace motley

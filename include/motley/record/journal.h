@@ -1,10 +1,10 @@
-// Journal: what one worker does, written down while it goes and taken away now and then.
+// Journal: a worker's log of what it does. The record collects it at intervals.
 //
-//   journal.add({begin, end, step, samples, Doing::kCompute});   // the worker, after the fact
-//   journal.take(entries);                                       // whoever keeps the record
+//   journal.add({begin, end, step, samples, Doing::kCompute});   // the worker, when it is done
+//   journal.take(entries);                                       // the collector
 //
-// One thread writes, another one may take. Between two takes no more than kMost entries of a kind
-// are kept; what is beyond is left out. Cost: a short lock per entry.
+// Thread rule: one thread adds, another may take. At most kMost entries of a kind are kept between
+// two takes; further ones are dropped. Cost: a short lock per entry.
 #pragma once
 
 #include <atomic>
@@ -25,29 +25,29 @@ enum class Doing : std::uint8_t { kCompute, kCommunicate, kWait, kEvaluate };
 inline constexpr std::size_t kDoings = 4;
 std::string_view name_of(Doing doing);
 
-// From `begin` to `end`, seconds of the run, a worker did one thing.
+// A worker did one thing from `begin` to `end` (seconds of the run).
 struct Span {
   Seconds begin = 0;
   Seconds end = 0;
-  std::int64_t step = 0;     // the worker's own, from 0
-  std::int64_t samples = 0;  // that it computed in it
+  std::int64_t step = 0;     // the worker's own count, from 0
+  std::int64_t samples = 0;  // computed in this span
   Doing doing = Doing::kCompute;
 
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// Something came from another participant, and was taken.
+// A worker received a message from another participant.
 struct Exchange {
   Seconds sent = 0;
   Seconds received = 0;
   Rank from = kAnyRank;
   std::int64_t bytes = 0;
-  Seconds waited = 0;  // for it; none: it was there before it was wanted
+  Seconds waited = 0;  // how long the receiver waited for it; 0 if it had arrived before
 
   friend bool operator==(const Exchange&, const Exchange&) = default;
 };
 
-// Something was decided: its kind in a word ("shares", "group", "jump"), what, and why.
+// A decision: its kind in a word ("shares", "group", "jump"), what was decided, and why.
 struct DecisionRecord {
   Seconds at = 0;
   std::string kind;
@@ -57,10 +57,10 @@ struct DecisionRecord {
   friend bool operator==(const DecisionRecord&, const DecisionRecord&) = default;
 };
 
-// How often a worker was so many iterations behind: counts[i] times i. The last entry is of all
-// that were as far or farther, up to `farthest`.
+// A histogram of how far a worker was behind: counts[i] says how often by i iterations. The last
+// entry also counts everything farther; the maximum is `farthest`.
 struct Behind {
-  std::string what;  // behind whom, and when
+  std::string what;  // behind whom, and when it was measured
   std::vector<std::int64_t> counts;
   std::int64_t farthest = 0;
 };
@@ -69,23 +69,23 @@ struct JournalEntries {
   std::vector<Span> spans;
   std::vector<Exchange> exchanges;
   std::vector<DecisionRecord> decisions;
-  std::optional<Behind> behind;  // of the whole run so far, when it has changed
+  std::optional<Behind> behind;  // cumulative over the run; set when it has changed
 };
 
-// What a worker is at, at this moment.
+// What a worker is doing right now.
 struct Activity {
   Doing doing = Doing::kCompute;
-  Rank waits_for = kAnyRank;  // while it waits, where it is for somebody in particular
+  Rank waits_for = kAnyRank;  // the rank it waits for, if it waits for a particular one
 };
 
 class Journal {
  public:
   static constexpr std::size_t kMost = std::size_t{1} << 14;
 
-  // With 0 it keeps nothing: nobody is going to take it.
+  // With most = 0 it keeps nothing; use that when nobody collects the entries.
   explicit Journal(std::size_t most = kMost) : most_(most) {}
 
-  // Any thread.
+  // Thread-safe.
   void turn_to(Activity activity) { activity_.store(activity, std::memory_order_relaxed); }
   Activity activity() const { return activity_.load(std::memory_order_relaxed); }
 
@@ -95,7 +95,8 @@ class Journal {
   void set_behind(std::string_view what, std::span<const std::int64_t> counts,
                   std::int64_t farthest);
 
-  // All entries since the last time; what was in `entries` is gone, its room is used again.
+  // Moves all entries since the last call into `entries`, replacing its contents but reusing its
+  // memory.
   void take(JournalEntries& entries);
 
  private:

@@ -1,14 +1,16 @@
-// Sum of a block over a group of workers, weighted if they like; every member ends with the same
-// bits. The group of all workers makes it an all-reduce, a smaller one a partial reduce.
+// Collective: the sum of a block over a group of workers, with optional weights. Every member gets
+// the same bits. Over all workers it is an all-reduce, over fewer a partial reduce.
 //
-// Large blocks: ring all-reduce (reduce-scatter, all-gather; Patarasu and Yuan 2009): 2(n-1) rounds
-// of 1/n of the block each, so every link carries 2(n-1)/n of the block, which no algorithm beats.
-// Small blocks: recursive doubling, about log2(n) rounds of the whole block: fewest messages.
+// Large blocks use a ring all-reduce (reduce-scatter, then all-gather; Patarasu and Yuan 2009).
+// Cost: 2(n-1) rounds of 1/n of the block; each link carries 2(n-1)/n of the block, which is
+// optimal.
+// Small blocks use recursive doubling. Cost: about log2(n) rounds of the whole block; few messages.
 //
-// Of phantom blocks among very many workers the ring's time is worked out instead (ring_meeting.h).
+// For phantom blocks among very many workers, the ring's timing is computed instead
+// (ring_meeting.h).
 //
-// A round's chunk travels in segments, so that adding one up overlaps with the next one's journey
-// and happens while it is still in the cache.
+// The chunk of a round is sent in segments, so that adding one segment overlaps with receiving the
+// next and happens while it is in the cache.
 #pragma once
 
 #include <vector>
@@ -23,40 +25,40 @@ class RingMeeting;  // sync/ring_meeting.h
 // 0 .. size-1: the group of all workers.
 std::vector<Rank> all_ranks(int size);
 
-// Part `index` of a block that is cut into `count`. They differ by one float at most.
+// Part `index` of a block cut into `count` parts, whose sizes differ by at most one float.
 Block chunk_of(Block block, int index, int count);
 
 class Collective {
  public:
-  // Spans of at most this many bytes take the small way.
+  // Blocks of at most this many bytes use recursive doubling.
   static constexpr std::size_t kSmallBytes = std::size_t{64} << 10;
   static constexpr std::size_t kSegmentBytes = std::size_t{256} << 10;
 
-  // `members` is the same list on every member; the node's rank is one of them.
+  // `members` must be the same list on every member and contain this node's rank.
   Collective(Node& node, Channel channel, std::vector<Rank> members);
-  // Of all workers. Where there is a meeting, rings of phantom blocks take that way.
+  // The group of all workers. If there is a meeting, rings over phantom blocks use it.
   Collective(Node& node, Channel channel, RingMeeting* meeting = nullptr);
 
-  // Blocks until the sum over all members is in `block`, each member's own times its `weight`.
-  // Every member calls it, with blocks of the same size. Throws Interrupted when a member is lost.
+  // Blocks until `block` holds the sum over all members, each multiplied by its `weight`. Every
+  // member must call it with a block of the same size. Throws Interrupted if a member is lost.
   void sum(Block block, float weight = 1);
 
-  // Time spent in sum() so far that was waiting for members who came late, as opposed to moving
-  // bytes. Of small blocks it is all the time.
+  // Time in sum() spent waiting for late members rather than moving bytes. For small blocks all of
+  // the time counts as waiting.
   Seconds waited() const { return waited_; }
 
  private:
   void ring(Block block, float weight);
   void recursive_doubling(Block block);
 
-  // What the numbers that were there count when others come in: 1 adds, 0 copies.
+  // Factor applied to the existing numbers when new ones arrive: 1 adds, 0 overwrites.
   using Keep = float;
   static constexpr Keep kAll = 1;
   static constexpr Keep kNone = 0;
-  // Sends one block and takes another in.
+  // Sends one block while receiving another.
   void exchange(int to, Block out, int from, Block in, Keep keep);
   void send_segment(int to, Block segment);
-  // Takes one segment into the beginning of `room`; returns its length.
+  // Receives one segment into the beginning of `room`; returns its length.
   std::size_t receive_segment(int from, Block room, Keep keep);
   Block chunk(Block block, int index) const;
   Rank rank_of(int place) const {
@@ -65,7 +67,7 @@ class Collective {
 
   Node& node_;
   const Channel channel_;
-  const std::vector<Rank> members_;  // none: all workers
+  const std::vector<Rank> members_;  // empty: all workers
   const int size_;
   int self_ = 0;  // this node's place among the members
   RingMeeting* const meeting_;

@@ -1,14 +1,15 @@
-// The steps that all workers of a method take together: each is a batch of the run's row of samples
-// (motley/allocate/ledger.h), of which every worker computes its share (sync/allocator.h).
+// CommonSteps: the steps that all workers of a method take together. Each step is the next batch of
+// the run's samples (motley/allocate/ledger.h); every worker computes its share of it
+// (sync/allocator.h).
 //
 //   while (auto work = steps.begin()) {
 //     compute;
-//     steps.tell(computed);               // behind the gradient (Replica::kTail)
+//     steps.tell(computed);               // written behind the gradient (Replica::kTail)
 //     sum the gradient over all workers;
-//     progress = steps.conclude();        // what all have told
+//     progress = steps.conclude();        // the summed results of all workers
 //   }
 //
-// Every worker goes through the same steps, so all know how many samples have been used.
+// Every worker takes the same steps, so each knows how many samples have been used.
 #pragma once
 
 #include <optional>
@@ -19,37 +20,37 @@ namespace motley {
 
 class CommonSteps {
  public:
-  // What travels behind the numbers of a step (Replica::kTail).
+  // Values that are summed together with the gradient (Replica::kTail).
   enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
 
   explicit CommonSteps(const StrategyContext& context) : context_(context) {}
 
   // This worker's share of the next step; nullopt at the end of the run. Valid until the next call.
   std::optional<Work> begin();
-  // This worker's loss, and whether it should stop, go where they are summed with the gradient.
+  // Writes this worker's loss and its vote to stop behind the gradient, to be summed with it.
   void tell(const Computed& computed);
-  // The sum is there, and the step is done. When anybody was to stop, it was the last one.
+  // Call when the sum has arrived: the step is done. If any worker voted to stop, no step follows.
   Progress conclude();
 
-  // The step that began last is done, for a method that tells in its own way.
+  // Marks the current step as done, for a method that exchanges results in its own way.
   void finish() { used_ += step_.count; }
 
-  // Samples of the step that began last, by all workers.
+  // Samples of the current step, over all workers.
   std::int64_t count() const { return step_.count; }
-  // Samples of all steps that are done.
+  // Samples of all completed steps.
   std::int64_t used() const { return used_; }
-  // No step follows those that are done.
+  // True if no step follows the completed ones.
   bool over() const { return context_.ledger.step_after(used_).count == 0; }
-  // Where all workers hold the same model, rank 0 has it judged every `eval_every` steps of
-  // samples: whether that many were passed since `before` had been used.
+  // For methods in which all workers hold the same model: whether rank 0's model is to be evaluated
+  // now, that is, whether a multiple of `eval_every` steps was passed since `before` samples.
   bool evaluation_due(std::int64_t before) const;
 
  private:
   StrategyContext context_;
   StepSamples step_;
   std::int64_t used_ = 0;
-  bool stop_ = false;     // what this worker told
-  bool stopped_ = false;  // what all agreed on
+  bool stop_ = false;     // this worker's vote
+  bool stopped_ = false;  // the result of the vote
 };
 
 }  // namespace motley

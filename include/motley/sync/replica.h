@@ -1,10 +1,10 @@
-// Replica: what a model must offer so that methods can train it.
+// Replica: the interface of a model that methods can train.
 //
-// Parameters and gradient are one flat block each, so that an exchange is one span, whatever the
-// model. compute() leaves the *sum* of per-sample gradients, not their mean: sums of uneven shares
-// add up to exactly the gradient of the whole batch, means do not.
+// Parameters and gradient are one flat block each, so any model is exchanged as one span. compute()
+// returns the *sum* of per-sample gradients, not the mean: sums over uneven shares add up to
+// exactly the gradient of the whole batch; means do not.
 //
-// Protocol code calls a Replica only inside Node::busy() (see node.h).
+// Protocol code must call a Replica only inside Node::busy() (node.h).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace motley {
 
-// Floats in a row. A phantom block has a size and no data: it costs time on a link and nothing
-// else.
+// A contiguous range of floats. A phantom block has a size but no data: sending it takes time on a
+// link and costs nothing else.
 struct Block {
   float* data = nullptr;
   std::size_t size = 0;
@@ -31,7 +31,7 @@ struct Block {
   }
 };
 
-// What travels of a block: a copy, for it may change meanwhile.
+// The block as a payload. It is copied because the block may change while the message travels.
 inline Payload payload_of(Block block) {
   return block.phantom() ? Payload::phantom(block.size * sizeof(float))
                          : Payload::copy_of(block.floats());
@@ -76,23 +76,23 @@ inline std::string describe(std::span<const TensorInfo> tensors) {
 
 class Replica {
  public:
-  // Room behind the gradient that travels with it: what a method must sum over the workers anyway
-  // (the loss, a vote to stop) without a message of its own.
+  // Extra floats behind the gradient that are exchanged with it. Methods use them for values to be
+  // summed over workers (the loss, votes to stop), which saves a message.
   static constexpr std::size_t kTail = 4;
 
   virtual ~Replica() = default;
 
-  // Views onto buffers that live as long as the replica and never move.
+  // Views of buffers that live as long as the replica and never move.
   virtual Block parameters() = 0;
-  // As long as parameters() plus kTail. The tail belongs to the method; compute() leaves it alone.
+  // Size: parameters() plus kTail. The tail belongs to the method; compute() does not touch it.
   virtual Block gradient() = 0;
-  // The last kTail of it. Who needs nothing else should ask for no more: a replica may have work to
-  // do before the gradient is what it should be.
+  // The last kTail floats of gradient(). Prefer it if you need only the tail: gradient() may have
+  // to do work first.
   virtual Block tail() {
     const Block all = gradient();
     return all.part(all.size - kTail, kTail);
   }
-  // State that is not trained but belongs to the model (BatchNorm statistics); may be empty.
+  // State of the model that is not trained (BatchNorm statistics). May be empty.
   virtual Block buffers() = 0;
 
   // What parameters() and buffers() consist of: the tensors of the one, then those of the other, in
@@ -105,10 +105,10 @@ class Replica {
     return blocks;
   }
 
-  // Sets gradient() to the sum of the gradients of these samples; returns the sum of their losses.
-  // No samples: a gradient of zeros.
+  // Sets gradient() to the sum of the samples' gradients and returns the sum of their losses.
+  // Without samples the gradient is zero.
   virtual double compute(std::span<const SampleIndex> samples) = 0;
-  // One step of the optimizer with gradient() times `scale`.
+  // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
 
  private:
@@ -120,7 +120,7 @@ class Replica {
   }
 };
 
-// Sizes only: every call is free. Timing at scale uses it.
+// A replica with sizes but no data; every call is free. Used to simulate timing at scale.
 class PhantomReplica final : public Replica {
  public:
   explicit PhantomReplica(std::size_t parameters) : parameters_(parameters) {}

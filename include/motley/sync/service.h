@@ -1,7 +1,8 @@
-// Service: a method's part that runs on the coordinator: a controller, a server. Methods whose
-// workers manage among themselves have none.
+// A method's parts beside its workers, for methods that have them: a service, which runs on the
+// coordinator, and servers, which are processes of their own and hold the parameters.
 //
-// Like a worker's side it is blocking code over a Node, whose rank is kCoordinator.
+// Like a worker's side each is blocking code over a Node. A service's rank is kCoordinator; the
+// ranks of servers follow those of the workers.
 #pragma once
 
 #include <functional>
@@ -32,5 +33,16 @@ struct ServiceResult {
 
 // Returns when the run is over for all workers.
 using Serve = ServiceResult (*)(const ServiceContext& context);
+
+// All that a server is given. The references outlive it.
+struct ServerContext {
+  Node& node;
+  const Job& job;
+  Journal& journal;  // for what is decided; it reaches the record of the run as a worker's does
+};
+
+// Returns when all workers have left. The figures stand in the summary under the method's name,
+// each with one value for every server.
+using RunServer = Figures (*)(const ServerContext& context);
 
 }  // namespace motley

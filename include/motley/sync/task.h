@@ -1,5 +1,5 @@
-// Task: what a job trains, as runtime and simulator see it: data, a model to copy, a way to judge.
-// compute/load.h makes one with torch; a phantom job needs none of that.
+// Task: what a job trains: the data, a model to replicate, and how to evaluate it. compute/load.h
+// makes one with torch; a phantom job needs neither data nor torch.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace motley {
 
-// A model's numbers at one moment, apart from any replica.
+// A copy of a model's numbers at one point in time.
 struct Snapshot {
   std::vector<float> parameters;
   std::vector<float> buffers;
@@ -23,7 +23,7 @@ inline Snapshot snapshot_of(Replica& replica) {
   return {{parameters.begin(), parameters.end()}, {buffers.begin(), buffers.end()}};
 }
 
-// On the whole test set: mean loss, share of right answers.
+// Mean loss and accuracy (share of correct answers) on the whole test set.
 struct Evaluation {
   double loss = 0;
   double accuracy = 0;
@@ -34,12 +34,12 @@ class Task {
   virtual ~Task() = default;
 
   virtual std::int64_t training_samples() const = 0;
-  // A new replica in its initial state, which the job's seed decides: the same in every process.
-  // It keeps the task alive as long as it needs it.
+  // Makes a replica in its initial state. The state depends on the job's seed only, so it is the
+  // same in every process. The replica keeps the task alive as long as it needs it.
   virtual std::unique_ptr<Replica> make_replica() = 0;
-  // nullopt when there is nothing to judge (phantom).
+  // nullopt if there is nothing to evaluate (phantom).
   virtual std::optional<Evaluation> evaluate(const Snapshot& snapshot) = 0;
-  // The bytes of model.pt; empty when there is no model to save (phantom). The same snapshot gives
+  // The contents of model.pt; empty if there is no model to save (phantom). The same snapshot gives
   // the same bytes.
   virtual std::string model_file(const Snapshot& snapshot) = 0;
 };

@@ -15,18 +15,18 @@ constexpr std::size_t kImage = 3 * kPlane;
 constexpr std::size_t kRecord = 1 + kImage;
 constexpr std::uint64_t kMaxBytes = 1 << 30;  // the real files have 30 MB
 
-struct Part {
+struct CifarPart {
   Bytes pixels;
   std::vector<std::int32_t> labels;
 };
 
-Status append_file(const fs::path& path, Part& part) {
+Status append_file(const fs::path& path, CifarPart& part) {
   const auto bytes = read_file(path, kMaxBytes);
   if (!bytes) {
     return tl::unexpected(bytes.error());
   }
   if (bytes->empty() || bytes->size() % kRecord != 0) {
-    return fail("{}: {} bytes are no whole number of CIFAR-10 records of {} bytes", path.string(),
+    return fail("{}: {} bytes; expected a multiple of CIFAR-10 records of {} bytes", path.string(),
                 bytes->size(), kRecord);
   }
   part.pixels.reserve(part.pixels.size() + bytes->size() / kRecord * kImage);
@@ -53,7 +53,7 @@ Result<Dataset> read_cifar10(const std::string& folder, Parts parts) {
   const fs::path inner = fs::path(folder) / "cifar-10-batches-bin";
   const fs::path base = fs::is_directory(inner, ignored) ? inner : fs::path(folder);
 
-  Part training;
+  CifarPart training;
   for (int i = 1; i <= 5; ++i) {
     if (auto ok = append_file(base / fmt::format("data_batch_{}.bin", i), training); !ok) {
       return tl::unexpected(ok.error());
@@ -64,7 +64,7 @@ Result<Dataset> read_cifar10(const std::string& folder, Parts parts) {
 
   Dataset data{{3, 32, 32}, kClasses, count, {}, {}};
   if (keeps_test(parts)) {
-    Part test;
+    CifarPart test;
     if (auto ok = append_file(base / "test_batch.bin", test); !ok) {
       return tl::unexpected(ok.error());
     }

@@ -8,6 +8,7 @@
 #include "compute/data/idx.h"
 #include "compute/data/libsvm.h"
 #include "compute/data/synthetic.h"
+#include "job/choices.h"
 
 namespace motley {
 namespace {
@@ -49,7 +50,7 @@ std::size_t rows_of(const SampleTable::Features& features, std::size_t width) {
 
 Standardisation standardise(std::span<const std::uint8_t> images, std::size_t width,
                             std::size_t channels) {
-  // Whole numbers as long as possible, so that every machine gets the same floats.
+  // Integer arithmetic as long as possible, so that every machine gets the same floats.
   std::vector<std::uint64_t> sums(width);
   std::vector<std::uint64_t> squares(width);
   for (std::size_t image = 0; image < images.size(); image += width) {
@@ -88,8 +89,8 @@ SampleTable::SampleTable(std::size_t width, Features features, std::vector<std::
 void SampleTable::gather(std::span<const SampleIndex> rows, std::span<float> out,
                          std::span<std::int64_t> labels) const {
   MOTLEY_CHECK(out.size() == rows.size() * width_ && labels.size() == rows.size(),
-               "room for {} floats and {} labels does not fit {} samples", out.size(),
-               labels.size(), rows.size());
+               "{} floats and {} labels do not fit {} samples", out.size(), labels.size(),
+               rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     MOTLEY_CHECK(rows[i] < size(), "sample {} of {}", rows[i], size());
     labels[i] = labels_[rows[i]];
@@ -103,19 +104,19 @@ void SampleTable::gather(std::span<const SampleIndex> rows, std::span<float> out
 }
 
 Result<Dataset> read_dataset(const DataSpec& spec, std::uint64_t seed, Parts parts) {
-  if (spec.kind == "idx") {
+  if (spec.kind == DataKind::kIdx) {
     return read_idx(spec.path, spec.classes, parts);
   }
-  if (spec.kind == "cifar10") {
+  if (spec.kind == DataKind::kCifar10) {
     return read_cifar10(spec.path, parts);
   }
-  if (spec.kind == "libsvm") {
+  if (spec.kind == DataKind::kLibsvm) {
     return read_libsvm(spec, seed, parts);
   }
-  if (spec.kind == "synthetic") {
+  if (spec.kind == DataKind::kSynthetic) {
     return make_synthetic(spec, seed, parts);
   }
-  return fail("data.kind = \"{}\": expected idx, cifar10, libsvm or synthetic", spec.kind);
+  return fail("data.kind = \"{}\": expected idx, cifar10, libsvm or synthetic", name_of(spec.kind));
 }
 
 }  // namespace motley

@@ -1,11 +1,11 @@
-// A data set in memory, without torch: samples, their labels, and a quick way to a batch of floats.
+// Dataset: samples and labels in memory, without torch, and a fast way to gather a batch of floats.
 //
 //   Result<Dataset> data = read_dataset(job.data, job.seed, Parts::kTraining);
 //   data->training.gather(rows, features_out, labels_out);
 //
-// Samples stay in the form that is smallest: pixels as bytes (standardised when a batch is
-// gathered), libsvm rows as compressed sparse rows (made dense when a batch is gathered), synthetic
-// samples as floats. Gathering a batch is one pass over it, about 0.1 ms for 128 images of 28 x 28.
+// Samples are stored in their smallest form: pixels as bytes (standardised when a batch is
+// gathered), libsvm rows as compressed sparse rows (made dense when gathered), synthetic samples as
+// floats. Cost: gathering is one pass over the batch, about 0.1 ms for 128 images of 28 x 28.
 #pragma once
 
 #include <cstddef>
@@ -22,21 +22,21 @@
 namespace motley {
 
 // Which samples are kept in memory. The training files are always read: shape, classes and
-// standardisation come from them. The test files are not touched when only training is asked for.
+// standardisation come from them. With kTraining the test files are not read.
 enum class Parts { kTraining, kTest, kBoth };
 
 inline bool keeps_training(Parts parts) { return parts != Parts::kTest; }
 inline bool keeps_test(Parts parts) { return parts != Parts::kTraining; }
 
-// What pixel i becomes: value * scale of its channel + shift[i].
+// Pixel i becomes value * scale of its channel + shift[i].
 struct Standardisation {
   std::vector<float> scale;  // one per channel
   std::vector<float> shift;  // one per pixel of an image
 };
 
-// The one rule for images, as in He et al. 2016 (arXiv:1512.03385): minus the mean image of the
-// training set, then divided by what deviation is left, per channel. A channel that never changes
-// becomes 0. `images` are training images in a row, each `width` bytes, channel by channel.
+// Standardises images as He et al. 2016 (arXiv:1512.03385): subtracts the mean image of the
+// training set, then divides by the remaining standard deviation per channel. A constant channel
+// becomes 0. `images` are consecutive training images of `width` bytes each, channel by channel.
 Standardisation standardise(std::span<const std::uint8_t> images, std::size_t width,
                             std::size_t channels);
 
@@ -59,7 +59,7 @@ class SampleTable {
   using Features = std::variant<std::vector<float>, Pixels, SparseRows>;
 
   SampleTable() = default;
-  // `width` is the number of features of one sample; every label is below the number of classes.
+  // `width` is the number of features of a sample; every label is below the number of classes.
   SampleTable(std::size_t width, Features features, std::vector<std::int32_t> labels);
 
   std::size_t size() const { return labels_.size(); }
@@ -79,12 +79,12 @@ class SampleTable {
 struct Dataset {
   std::vector<std::int64_t> shape;  // of one sample: {features} or {channels, height, width}
   std::int64_t classes = 0;
-  std::int64_t training_samples = 0;  // right even when they are not kept
+  std::int64_t training_samples = 0;  // correct even if they are not kept
   SampleTable training;
   SampleTable test;
 };
 
-// Reads what the job asks for. A bad file is an Error of one line that names it.
+// Reads the data that the job names. A bad file gives a one-line Error that names it.
 Result<Dataset> read_dataset(const DataSpec& spec, std::uint64_t seed, Parts parts);
 
 }  // namespace motley

@@ -38,7 +38,7 @@ DataSpec spec_of(const std::string& kind, const std::string& path) {
   return spec;
 }
 
-// The message of the Error that reading gives; empty when there is none.
+// The message of the Error; empty if there is none.
 std::string error_of(const DataSpec& spec, Parts parts = Parts::kBoth) {
   const auto data = read_dataset(spec, 1, parts);
   return data ? "" : data.error().message;
@@ -71,7 +71,7 @@ TEST(Idx, ReadsPlainAndGzipFilesAndStandardises) {
   EXPECT_NEAR(sum / count, 0, 1e-5);
   EXPECT_NEAR(squares / count, 1, 1e-5);
   EXPECT_EQ(labels[13], 3);
-  // The test images are moved by the statistics of the training images.
+  // The test images are standardised with the statistics of the training images.
   EXPECT_EQ(gather(data->test, {3}).features, gather(data->training, {3}).features);
 }
 
@@ -129,7 +129,7 @@ TEST(Idx, EveryBadFileIsNamed) {
     ScratchDir folder;
     test::write_idx(folder);
     folder.write(bad.name, bad.bytes);
-    // A count that disagrees is said of the labels, with the name of the images in it.
+    // A wrong count is reported for the labels, and the message also names the images.
     expect_one_line(error_of(spec_of("idx", folder.path())), folder.file(bad.name), bad.says);
   }
 }
@@ -203,7 +203,8 @@ TEST(Libsvm, ReadsSparseRowsAndEveryLabelScheme) {
     const auto [features, labels] = gather_all(data->training);
     EXPECT_EQ(features, (std::vector<float>{0.5, 0, -2, 0, 0, 0, 0, 10, 0}));
     EXPECT_EQ(labels, scheme.expected);
-    EXPECT_EQ(gather_all(data->test).features, (std::vector<float>{0, 4, 0})) << "9 is left out";
+    EXPECT_EQ(gather_all(data->test).features, (std::vector<float>{0, 4, 0}))
+        << "feature 9 is dropped";
   }
 }
 
@@ -284,11 +285,11 @@ TEST(Synthetic, IsDecidedByTheSeedAndKnowsBothParts) {
   EXPECT_NE(gather_all(one->training).features, gather_all(other->training).features);
   const auto labels = gather_all(one->training).labels;
   EXPECT_EQ(std::set<std::int64_t>(labels.begin(), labels.end()).size(), 3U);
-  // These very numbers on every machine: a change here changes every synthetic run.
+  // The same numbers on every machine: a change here changes every synthetic run.
   EXPECT_FLOAT_EQ(gather(one->training, {0}).features[0], -2.8032484F);
 }
 
-TEST(Synthetic, RefusesWhatNoMemoryHolds) {
+TEST(Synthetic, RefusesDataThatDoesNotFitInMemory) {
   DataSpec spec;
   spec.samples = std::int64_t{1} << 40;
   EXPECT_NE(error_of(spec).find("memory"), std::string::npos);
@@ -296,8 +297,8 @@ TEST(Synthetic, RefusesWhatNoMemoryHolds) {
   EXPECT_NE(error_of(spec).find("samples"), std::string::npos);
 }
 
-// Damaged files: reading gives data or an Error, and never more memory than the file accounts for.
-// Anything worse (a crash, an allocation after a damaged header) ends the test program.
+// Damaged files: reading gives data or an Error, and never uses more memory than the file
+// justifies. Anything worse (a crash, a huge allocation) ends the test program.
 void fuzz(const std::string& kind, int rounds,
           const std::function<void(ScratchDir&, Random&)>& write) {
   ScratchDir folder;
@@ -315,7 +316,7 @@ void fuzz(const std::string& kind, int rounds,
           << data.error().message;
     }
   }
-  EXPECT_LT(good, rounds) << "the files were not damaged at all";
+  EXPECT_LT(good, rounds) << "no file was damaged";
 }
 
 TEST(Fuzz, IdxPlainAndGzip) {

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 // Two zero bytes, the type (8 = unsigned byte), the number of dimensions.
 constexpr std::uint32_t kLabelsMagic = 0x00000801;
 constexpr std::uint32_t kImagesMagic = 0x00000803;
-constexpr std::uint32_t kMaxSide = 4096;  // of an image; more is a damaged header
+constexpr std::uint32_t kMaxSide = 4096;  // of an image; a larger value means a damaged header
 
 struct Images {
   std::string name;  // of the file, for messages
@@ -42,7 +42,7 @@ Result<InputFile> open_plain_or_gzip(const fs::path& folder, const std::string& 
   return InputFile::open(fs::exists(plain, ignored) ? plain : gzip);
 }
 
-// The dimensions in the header, after its magic number.
+// Reads the dimensions in the header, after its magic number.
 Result<std::vector<std::uint32_t>> read_header(InputFile& file, std::uint32_t magic) {
   const std::size_t dimensions = magic & 0xff;
   auto header = file.read(4 + 4 * dimensions);

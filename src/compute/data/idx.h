@@ -1,7 +1,8 @@
-// The IDX files of MNIST and its relatives (http://yann.lecun.com/exdb/mnist): in one folder,
+// Reads the IDX files of MNIST and similar data sets (http://yann.lecun.com/exdb/mnist), in one
+// folder:
 //   train-images-idx3-ubyte   train-labels-idx1-ubyte   t10k-images-idx3-ubyte   t10k-labels-...
-// each plain or with .gz behind its name. Images become {1, rows, columns}; labels are 0 up to
-// `classes` - 1.
+// each plain or with the suffix .gz. Images become {1, rows, columns}; labels are 0 to `classes` -
+// 1.
 #pragma once
 
 #include <cstdint>

@@ -44,8 +44,8 @@ Result<InputFile> InputFile::open(const std::filesystem::path& path) {
 
 Result<Bytes> InputFile::read_up_to(std::uint64_t size) {
   Bytes bytes;
-  // A plain file tells its length, so nothing is copied (one more, to see that it ends there); a
-  // gzip file grows by doubling.
+  // A plain file's length is known, so nothing is copied (one extra byte detects the end); for a
+  // gzip file the buffer doubles.
   const std::uint64_t first = gzdirect(file_.get()) != 0 ? bytes_on_disk_ + 1 : kFirstChunk;
   std::uint64_t filled = 0;
   while (filled < size) {

@@ -1,12 +1,12 @@
-// A data file read front to back, plain or gzip-compressed (told apart by its first bytes).
+// A data file that is read sequentially, plain or gzip-compressed (detected by its first bytes).
 //
 //   Result<InputFile> file = InputFile::open(path);
 //   auto header = file->read(16);
-//   auto body = file->read(count);      // exactly so many bytes, or an Error
-//   auto end = file->expect_end();      // nothing is left, and the gzip checksum is right
+//   auto body = file->read(count);      // exactly this many bytes, or an Error
+//   auto end = file->expect_end();      // checks that nothing is left, and the gzip checksum
 //
-// Every Error is one line that names the file. Memory grows with what the file really holds, never
-// with what a header promises.
+// Every Error is one line that names the file. Memory use depends on the real size of the file,
+// never on what a header claims.
 #pragma once
 
 #include <zlib.h>
@@ -30,11 +30,11 @@ class InputFile {
 
   const std::string& name() const { return name_; }
 
-  // Exactly `size` more bytes.
+  // Reads exactly `size` more bytes.
   Result<Bytes> read(std::uint64_t size);
-  // All that is left; an Error when that is more than `limit`.
+  // Reads the rest; an Error if that is more than `limit`.
   Result<Bytes> read_rest(std::uint64_t limit);
-  // An Error unless everything has been read. Also checks the checksum of a gzip file.
+  // An Error unless everything has been read. Also verifies the checksum of a gzip file.
   Status expect_end();
 
  private:
@@ -43,7 +43,7 @@ class InputFile {
   };
   InputFile(std::string name, gzFile_s* file, std::uint64_t bytes_on_disk);
 
-  // Up to `size` bytes: fewer only at the end of the file.
+  // Reads up to `size` bytes; fewer only at the end of the file.
   Result<Bytes> read_up_to(std::uint64_t size);
 
   std::string name_;
@@ -52,7 +52,7 @@ class InputFile {
   std::uint64_t position_ = 0;  // in the uncompressed bytes
 };
 
-// The whole of a file that holds at most `limit` bytes.
+// Reads a whole file of at most `limit` bytes.
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t limit);
 
 // An Error unless `path` is a folder.

@@ -16,17 +16,17 @@ namespace {
 constexpr std::uint64_t kMaxTextBytes = std::uint64_t{8} << 30;
 constexpr std::uint64_t kHoldoutStream = 0x401d0000;
 
-struct Parsed {
+struct LibsvmFile {
   std::string name;
   std::vector<std::int32_t> labels;  // as written
-  std::vector<std::size_t> lines;    // of the samples, for messages
+  std::vector<std::size_t> lines;    // line numbers of the samples, for messages
   SparseRows rows;
   std::uint32_t features = 0;
 };
 
 constexpr std::string_view kBlank = " \t\r";
 
-// Cuts the next word off the front of `text`; empty at the end.
+// Removes the next word from the front of `text`; empty at the end.
 std::string_view next_word(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
   const std::string_view word = text.substr(0, text.find_first_of(kBlank));
@@ -47,7 +47,7 @@ std::optional<T> parse_number(std::string_view word) {
   return value;
 }
 
-// A whole number, also when written as 1.0 or 1e0.
+// Parses an integer, also when written as 1.0 or 1e0.
 std::optional<std::int32_t> parse_label(std::string_view word) {
   const auto value = parse_number<double>(word);
   if (!value || !(std::abs(*value) <= 1e6) || *value != std::floor(*value)) {
@@ -56,7 +56,7 @@ std::optional<std::int32_t> parse_label(std::string_view word) {
   return static_cast<std::int32_t>(*value);
 }
 
-// Appends "index:value" to the open last row of `rows`; the reason when it cannot.
+// Appends "index:value" to the last row of `rows`; returns the reason if it cannot.
 std::optional<std::string> add_feature(std::string_view word, std::uint32_t& previous,
                                        SparseRows& rows) {
   const std::size_t colon = word.find(':');
@@ -78,8 +78,8 @@ std::optional<std::string> add_feature(std::string_view word, std::uint32_t& pre
   return std::nullopt;
 }
 
-// One line, without its comment. Adds a sample unless the line is blank.
-Status parse_line(std::string_view text, std::size_t line, Parsed& parsed) {
+// Parses one line without its comment. Adds a sample unless the line is blank.
+Status parse_line(std::string_view text, std::size_t line, LibsvmFile& parsed) {
   const std::string_view first = next_word(text);
   if (first.empty()) {
     return {};
@@ -102,13 +102,13 @@ Status parse_line(std::string_view text, std::size_t line, Parsed& parsed) {
   return {};
 }
 
-Result<Parsed> parse_file(const std::string& path) {
+Result<LibsvmFile> parse_file(const std::string& path) {
   const auto bytes = read_file(path, kMaxTextBytes);
   if (!bytes) {
     return tl::unexpected(bytes.error());
   }
   std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  Parsed parsed;
+  LibsvmFile parsed;
   parsed.name = path;
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::string_view whole = text.substr(0, text.find('\n'));
@@ -123,7 +123,7 @@ Result<Parsed> parse_file(const std::string& path) {
   return parsed;
 }
 
-// From labels as written to classes.
+// Maps labels as written to classes.
 struct LabelMap {
   bool signs = false;       // -1 and +1
   std::int32_t lowest = 0;  // otherwise 0 or 1
@@ -141,7 +141,7 @@ struct LabelMap {
   }
 };
 
-Result<LabelMap> map_labels(const Parsed& parsed) {
+Result<LabelMap> map_labels(const LibsvmFile& parsed) {
   const auto [lowest, highest] = std::minmax_element(parsed.labels.begin(), parsed.labels.end());
   if (*lowest == *highest) {
     return fail("{}: every label is {}; expected at least two classes", parsed.name, *lowest);
@@ -160,7 +160,7 @@ Result<LabelMap> map_labels(const Parsed& parsed) {
   return map;
 }
 
-Result<std::vector<std::int32_t>> map_all(const Parsed& parsed, const LabelMap& map) {
+Result<std::vector<std::int32_t>> map_all(const LibsvmFile& parsed, const LabelMap& map) {
   std::vector<std::int32_t> classes;
   classes.reserve(parsed.labels.size());
   for (std::size_t i = 0; i < parsed.labels.size(); ++i) {
@@ -174,7 +174,7 @@ Result<std::vector<std::int32_t>> map_all(const Parsed& parsed, const LabelMap& 
   return classes;
 }
 
-// The chosen rows as samples; features from `width` on are left out.
+// The selected rows as samples; features from `width` on are dropped.
 SampleTable select(const SparseRows& rows, const std::vector<std::int32_t>& classes,
                    std::span<const std::size_t> chosen, std::uint32_t width) {
   SparseRows kept;

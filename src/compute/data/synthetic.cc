@@ -12,16 +12,16 @@ constexpr std::uint64_t kCenterStream = 0x5e270000;
 constexpr std::uint64_t kTrainingStream = 0x5e270001;
 constexpr std::uint64_t kTestStream = 0x5e270002;
 
-// Distance between two centers, in deviations of a cloud: far enough to be learned well, near
-// enough that learning takes more than one step.
+// Distance between two centers, in standard deviations of a cloud: far enough to be learned well,
+// near enough that learning takes more than one step.
 constexpr double kSeparation = 10;
-// A center is made of so many runs of equal values, so that convolutions find something smooth.
+// A center consists of this many runs of equal values, so that convolutions find something smooth.
 constexpr std::int64_t kRuns = 14;
 constexpr double kWrongLabels = 0.02;
 constexpr std::int64_t kMaxFloats = std::int64_t{1} << 31;
 
-// Nearly normal, deviation 1: the sum of four uniform 16-bit numbers. One draw and whole-number
-// arithmetic, so quick and exact everywhere.
+// Approximately normal with standard deviation 1: the sum of four uniform 16-bit numbers. It needs
+// one draw and integer arithmetic, so it is fast and the same everywhere.
 float bell(Random& random) {
   const std::uint64_t bits = random.next();
   const auto sum = static_cast<std::int32_t>((bits & 0xffff) + (bits >> 16 & 0xffff) +
@@ -73,7 +73,7 @@ Result<Dataset> make_synthetic(const DataSpec& spec, std::uint64_t seed, Parts p
     return fail("synthetic data: expected samples, test_samples and features >= 1, classes >= 2");
   }
   if (std::max({spec.samples, spec.test_samples, spec.classes}) > kMaxFloats / spec.features) {
-    return fail("synthetic data: {} samples of {} features are more than memory should hold",
+    return fail("synthetic data: {} samples of {} features do not fit in memory",
                 std::max(spec.samples, spec.test_samples), spec.features);
   }
   const auto centers = draw_centers(spec, Random(seed, kCenterStream));

@@ -1,6 +1,6 @@
-// A data set out of thin air: one cloud of points per class, around a center of its own, and a
-// small share of wrong labels. Training and test samples come from the same clouds. The same seed
-// gives the same floats on every machine: no library distribution and no libm is involved.
+// A generated data set: one cloud of points per class around its own center, and a small share of
+// wrong labels. Training and test samples come from the same clouds. The same seed gives the same
+// floats on every machine: it uses no library distribution and no libm.
 #pragma once
 
 #include <cstdint>

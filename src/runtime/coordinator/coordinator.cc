@@ -3,34 +3,34 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "cluster/quotas.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
-#include "motley/sync/strategy.h"
+#include "motley/sync/method.h"
 #include "motley/version.h"
 #include "runtime/coordinator/evaluation_thread.h"
-#include "runtime/coordinator/process_state.h"
+#include "runtime/coordinator/local_processes.h"
+#include "runtime/coordinator/method_service.h"
 #include "runtime/coordinator/root_cause.h"
-#include "runtime/launch/children.h"
+#include "runtime/coordinator/roster.h"
 #include "runtime/launch/first_failure.h"
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/run/control.h"
-#include "runtime/run/snapshot_merger.h"
+#include "runtime/run/run_logic.h"
 #include "runtime/worker/real_node.h"
-#include "sync/loop.h"
 
 namespace motley {
 namespace {
 
 constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
-constexpr auto kNap = std::chrono::milliseconds(5);  // of the watch beside a service
+constexpr auto kNap = std::chrono::milliseconds(5);  // between two looks beside a service
 constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
+
+// A process that exits by itself has told its reason before; a signal is a reason of its own.
+bool exited_by_itself(int status) { return WIFEXITED(status); }
 
 }  // namespace
 
@@ -41,13 +41,14 @@ class Coordinator::Impl {
         monitor_(monitor),
         gathering_(with_token(std::move(gathering))),
         token_(random_token()),
-        processes_(static_cast<std::size_t>(job.cluster.workers + job.servers())),
+        roster_(job.cluster.workers, servers_of(job)),
         node_(driver_, kCoordinator, job.cluster.workers),
         fabric_(driver_, node_,
                 {.self = kCoordinator, .token = token_, .address = gathering_.address}),
         dataset_(task.training_samples()),
-        limit_(ledger_options(job, dataset_).limit),
-        evaluator_(Evaluator(task, job)) {
+        logic_(rules_of(job, dataset_)),
+        evaluator_(task),
+        processes_(job_, gathering_) {
     node_.attach(fabric_);
     open_rendezvous();
   }
@@ -60,12 +61,12 @@ class Coordinator::Impl {
 
   RunOutcome run() {
     try {
-      node_.run([&](Node& node) { conduct(node); });
+      node_.run([&](Node&) { conduct(); });
     } catch (const std::exception& error) {
       abort(error.what());
       throw;
     }
-    return outcome();
+    return std::move(outcome_);
   }
 
  private:
@@ -82,7 +83,7 @@ class Coordinator::Impl {
   void open_rendezvous() {
     RendezvousRules rules;
     rules.host = gathering_.host;
-    rules.ranks = static_cast<int>(processes_.size());
+    rules.ranks = roster_.size();
     rules.without_rank = job_.cluster.workers;
     rules.fabric_token = token_;
     rules.fabric_port = fabric_.endpoint().port;
@@ -93,19 +94,15 @@ class Coordinator::Impl {
     rendezvous_ = std::move(*rendezvous);
   }
 
-  void conduct(Node& node) {
-    for (ProcessState& process : processes_) {
-      process.heard = node_.now();
-    }
+  void conduct() {
+    roster_.hear_all(node_.now());
     start_processes();
-    watch_until([&] { return all([](const auto& w) { return w.endpoint.has_value(); }); });
+    watch_until([&] { return roster_.all_joined(); });
     introduce_workers();
-    watch_until([&] { return all([](const auto& w) { return w.ready; }); });
+    watch_until([&] { return roster_.all_ready(); });
     begin();
-    serving_ = true;
-    node.spawn("service", [&](Node& service_node) { provide_service(service_node); });
-    watch_until([&] { return all([](const auto& w) { return w.done.has_value(); }); });
-    evaluate_last_snapshot();
+    watch_until([&] { return roster_.all_done() && !service_->is_serving(); });
+    finish();
     dismiss_workers();
     watch_until([&] { return evaluator_.idle(); });
     take_metrics();
@@ -116,30 +113,26 @@ class Coordinator::Impl {
   void begin() {
     const auto began = Driver::Clock::now();
     node_.restart_clock(began);
-    for (ProcessState& process : processes_) {
-      process.heard = 0;
-    }
+    roster_.hear_all(0);
     looked_ = 0;
     beat_ = 0;
-    training_ = true;
     evaluator_.set_beginning(began);
     const std::chrono::nanoseconds moment = began.time_since_epoch();
     tell_all(Control::kGo, Payload::of_record(GoInfo{moment.count()}));
-    monitor_.on_begin(
-        [&](Rank rank) { return processes_[static_cast<std::size_t>(rank)].activity; });
+    monitor_.on_begin([&](Rank rank) { return roster_[rank].activity; });
+    service_ = std::make_unique<MethodService>(node_, job_, dataset_, &service_journal_);
+    if (logic_.stopped()) {
+      service_->request_stop();  // the workers have been told before
+    }
   }
 
-  // The method's part on the coordinator, beside the watching.
-  void provide_service(Node& node) {
-    try {
-      service_ = serve(
-          node, job_, dataset_, [&] { return stopping_.load(); }, &service_journal_);
-    } catch (const Interrupted&) {
-      // A worker is lost, and its process or its silence will tell why; or the run is over.
-    } catch (const std::exception& error) {
-      throw RunFailed(error.what());
+  // Everybody is done.
+  void finish() {
+    RunEnd end = logic_.finish(roster_.results(), service_->finish(), std::move(*last_model_));
+    outcome_ = std::move(end.outcome);
+    if (end.evaluate) {
+      evaluator_.add(std::move(*end.evaluate));
     }
-    serving_ = false;
   }
 
   Endpoint local_rendezvous() const {
@@ -150,26 +143,10 @@ class Coordinator::Impl {
   // Those who come by themselves may take their time, or never come.
   bool awaits_peers() const { return gathering_.worker_command.empty() || gathering_.workers_come; }
 
-  bool started_here(std::size_t rank) const {
-    return !gathering_.worker_command.empty() && !(gathering_.workers_come && is_worker(rank));
-  }
-
   void start_processes() {
-    const std::string threads = std::to_string(job_.cluster.threads);
-    const std::vector<std::string> environment = {
-        std::string(kTokenVariable) + "=" + token(), "OMP_NUM_THREADS=" + threads,
-        "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      if (!started_here(rank)) {
-        continue;
-      }
-      auto command = gathering_.worker_command;
-      command.insert(command.end(),
-                     {"--join", show(local_rendezvous()), "--rank", std::to_string(rank)});
-      processes_[rank].pid =
-          children_.start(static_cast<Rank>(rank), command, environment, STDERR_FILENO);
-      if (gathering_.quotas && is_worker(rank)) {
-        expect(gathering_.quotas->add(static_cast<Rank>(rank), processes_[rank].pid));
+    for (Rank rank = 0; rank < roster_.size(); ++rank) {
+      if (processes_.starts(rank)) {
+        roster_[rank].pid = processes_.start(rank, local_rendezvous(), token());
       }
     }
   }
@@ -178,35 +155,28 @@ class Coordinator::Impl {
     StartInfo start;
     start.job = gathering_.job_text;
     start.heartbeat = job_.cluster.heartbeat / kHeartbeatsPerDeadline;
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      processes_[rank].started = true;
-      processes_[rank].heard = node_.now();
-      start.endpoints.push_back(*processes_[rank].endpoint);
-    }
+    start.endpoints = roster_.introduce(node_.now());
     tell_all(Control::kStart, encode(start));
     introduced_ = true;
-    if (stopped_) {
-      tell_to_stop();  // asked for before anybody could be told
-    }
+    tell_to_stop();  // if somebody asked for it before anybody could be told
   }
 
   void dismiss_workers() {
     leaving_ = true;
     tell_all(Control::kLeave);
     const Seconds deadline = node_.now() + kLeaveDeadline;
-    watch_until([&] { return !children_.any_running() || node_.now() > deadline; });
-    children_.kill_all();
+    watch_until([&] { return !processes_.any_running() || node_.now() > deadline; });
+    processes_.kill_all();
     fabric_.close(kGoodbyeSeconds);  // those who came by themselves have heard it then
   }
 
   // Those who came by themselves end by themselves, once they know why.
   void abort(const std::string& reason) {
     bool told = false;
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      if (!started_here(rank) && processes_[rank].endpoint) {
-        fabric_.send(static_cast<Rank>(rank),
-                     {kCoordinator, Channel::kControl, header_of(Control::kAbort),
-                      encode(FailedInfo{kAnyRank, reason})});
+    for (Rank rank = 0; rank < roster_.size(); ++rank) {
+      if (!processes_.starts(rank) && roster_[rank].endpoint) {
+        fabric_.send(rank, {kCoordinator, Channel::kControl, header_of(Control::kAbort),
+                            encode(FailedInfo{kAnyRank, reason})});
         told = true;
       }
     }
@@ -227,9 +197,9 @@ class Coordinator::Impl {
         look_at_rendezvous();
         look_at_processes();
         look_at_clocks();
-        look_at_monitor();
-        look_at_speeds();
         take_metrics();
+        look_at_monitor();
+        look_at_service();
         tell_service_news();
         throw_root_cause();
       }
@@ -242,7 +212,7 @@ class Coordinator::Impl {
     Rank lost = kAnyRank;
     std::string why;
     try {
-      const bool beside_service = serving_;
+      const bool beside_service = service_ && service_->is_serving();
       auto message =
           node_.receive_until({Channel::kControl}, node_.now() + (beside_service ? 0 : kTick));
       if (!message && beside_service) {
@@ -253,7 +223,7 @@ class Coordinator::Impl {
       lost = interrupted.peer();
       why = interrupted.what();
       if (lost == kAnyRank) {
-        throw;  // the service failed, and has said why
+        throw;  // the node was stopped
       }
     }
     node_.forget(lost);
@@ -263,15 +233,14 @@ class Coordinator::Impl {
 
   // Of a process that was started here, its end or its silence will tell why.
   void on_lost(Rank rank, const std::string& why) {
-    const ProcessState& process = processes_[static_cast<std::size_t>(rank)];
+    const ProcessState& process = roster_[rank];
     if (process.pid == 0 && !process.failed && !leaving_) {
       suspect(rank, "is lost: " + why, false);
     }
   }
 
   void handle(const Message& message) {
-    const bool known = message.from >= 0 && message.from < std::ssize(processes_);
-    if (!known || !understand(processes_[static_cast<std::size_t>(message.from)], message)) {
+    if (!roster_.contains(message.from) || !understand(roster_[message.from], message)) {
       suspect(message.from, "sent a message that makes no sense", false);
     }
   }
@@ -296,10 +265,10 @@ class Coordinator::Impl {
       case Control::kProgress:
         return on_progress(message.from, decode<ProgressInfo>(message.payload));
       case Control::kSnapshot:
-        return on_snapshot(decode<SnapshotInfo>(message.payload));
+        return on_snapshot(message.from, decode<SnapshotInfo>(message.payload));
       case Control::kDone:
         worker.done = decode<DoneInfo>(message.payload);
-        return worker.done.has_value();
+        return worker.done && (message.from != 0 || last_model_);
       case Control::kFailed:
         if (auto info = decode<FailedInfo>(message.payload)) {
           worker.failed = true;
@@ -309,7 +278,7 @@ class Coordinator::Impl {
         return false;
       case Control::kAsk:
         if (auto info = decode<FailedInfo>(message.payload)) {
-          asked_ = asked_ ? asked_ : info->reason;
+          logic_.stop(info->reason);
           return true;
         }
         return false;
@@ -318,17 +287,16 @@ class Coordinator::Impl {
     }
   }
 
-  // Whose data differ would deal out other samples than the others, or none that are there.
+  // Workers deal out samples by their indices, so all must have equally many.
   bool on_ready(Rank rank, const std::optional<ReadyInfo>& info) {
-    const auto place = static_cast<std::size_t>(rank);
-    const bool fits = info && (!is_worker(place) || info->training_samples == dataset_);
+    const bool fits = info && (!roster_.is_worker(rank) || info->training_samples == dataset_);
     if (info && !fits) {
       suspect(
           rank,
           fmt::format("has {} training samples, this run has {}", info->training_samples, dataset_),
           false);
     }
-    processes_[place].ready = fits;
+    roster_[rank].ready = fits;
     return info.has_value();
   }
 
@@ -339,74 +307,51 @@ class Coordinator::Impl {
   }
 
   bool on_progress(Rank rank, const std::optional<ProgressInfo>& info) {
-    if (!info || !is_worker(static_cast<std::size_t>(rank))) {
-      return false;
-    }
-    processes_[static_cast<std::size_t>(rank)].activity = info->activity;
-    monitor_.on_news(rank, info->news);
-    RunProgress progress{info->seconds, info->progress.samples, limit_, std::nullopt};
-    loss_.add(info->loss);
-    progress.loss = info->loss.mean();
-    if (progress.samples > reported_samples_) {
-      reported_samples_ = progress.samples;
-      monitor_.on_progress(progress);
-    }
-    return true;
-  }
-
-  bool on_snapshot(std::optional<SnapshotInfo> info) {
     if (!info) {
       return false;
     }
-    if (info->note.last) {
-      last_snapshot_ = std::move(info);  // behind all others, which may still be on their way
-    } else if (auto whole = merger_.add(std::move(*info))) {
-      evaluate(std::move(*whole));
+    roster_[rank].activity = info->activity;
+    monitor_.on_news(rank, info->news);
+    if (!roster_.is_worker(rank)) {
+      return true;  // a server has a journal, and no progress of its own
+    }
+    if (const auto report = logic_.on_progress(info->seconds, info->progress.samples, info->loss)) {
+      monitor_.on_progress(*report);
     }
     return true;
   }
 
-  void evaluate_last_snapshot() {
-    if (last_snapshot_) {
-      evaluate(std::move(*last_snapshot_));
+  bool on_snapshot(Rank rank, std::optional<SnapshotInfo> info) {
+    if (!info || (info->note.last && rank != 0)) {
+      return false;
     }
-  }
-
-  void evaluate(SnapshotInfo info) {
-    model_ = info.snapshot;
-    info.note.loss = loss_.take();
-    evaluator_.add(std::move(info));
+    if (info->note.last) {
+      last_model_ = std::move(info->snapshot);  // evaluated when everybody is done
+    } else if (auto whole = logic_.on_snapshot(std::move(*info))) {
+      evaluator_.add(std::move(*whole));
+    }
+    return true;
   }
 
   void look_at_processes() {
-    while (auto exit = children_.poll()) {
+    while (auto exit = processes_.poll()) {
       if (!leaving_ || exit->status != 0) {
         suspect(exit->rank, describe_status(exit->status), exited_by_itself(exit->status));
       }
     }
   }
 
-  // An exit code follows a reason that was told before; a signal is a reason of its own.
-  static bool exited_by_itself(int status) { return WIFEXITED(status); }
-
   void look_at_rendezvous() {
     const Seconds before = node_.now();
     rendezvous_->look();
-    for (ProcessState& process : processes_) {
-      process.heard += node_.now() - before;  // nobody could be heard meanwhile
-    }
+    roster_.excuse(node_.now() - before);
     if (introduced_) {
       return;
     }
     if (const auto conflict = rendezvous_->conflict()) {
       throw RunFailed(*conflict);
     }
-    std::vector<Rank> missing;
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      if (!processes_[rank].endpoint) {
-        missing.push_back(static_cast<Rank>(rank));
-      }
-    }
+    const auto missing = roster_.missing();
     if (!missing.empty() && node_.now() > gathering_.patience) {
       throw RunFailed(fmt::format("{} missing: not at the rendezvous within {:g} s",
                                   show_ranks(missing) + (missing.size() == 1 ? " is" : " are"),
@@ -420,68 +365,54 @@ class Coordinator::Impl {
     }
     if (introduced_ && node_.now() - beat_ > job_.cluster.heartbeat / kHeartbeatsPerDeadline) {
       beat_ = node_.now();
-      tell_all(Control::kHeartbeat);  // whose network is gone would wait for ever
+      tell_all(Control::kHeartbeat);  // a worker whose network is gone would wait for ever
     }
-    for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
-      const ProcessState& worker = processes_[rank];
-      const Seconds patience = worker.started ? job_.cluster.heartbeat : gathering_.patience;
-      const bool may_be_silent = worker.endpoint && !worker.started;  // it waits for the others
-      if (!may_be_silent && node_.now() - worker.heard > patience) {
-        suspect(static_cast<Rank>(rank), fmt::format("gave no sign of life for {:g} s", patience),
-                false);
-      }
+    const SilenceLimits limits{gathering_.patience, job_.cluster.heartbeat};
+    for (const Silence& silence : roster_.silent(node_.now(), limits)) {
+      suspect(silence.rank, fmt::format("gave no sign of life for {:g} s", silence.patience),
+              false);
     }
   }
 
   void look_at_monitor() {
     if (monitor_.abandon_requested()) {
-      throw RunFailed("interrupted; the model was not saved");
+      throw RunFailed(kAbandoned);
     }
-    if (stopped_ || leaving_) {
-      return;
+    if (const auto reason = monitor_.stop_requested()) {
+      logic_.stop(*reason);
     }
-    if (auto reason = monitor_.stop_requested()) {
-      stopped_ = reason;
-    } else if (asked_) {
-      stopped_ = asked_;
-    } else if (evaluator_.target_reached()) {
-      stopped_ = "target";
+    if (logic_.stopped() && !introduced_ && awaits_peers()) {
+      throw RunFailed(fmt::format("stopped by {} before everybody had come", *logic_.stopped()));
     }
-    stopping_ = stopped_.has_value();
-    if (stopped_ && !introduced_ && awaits_peers()) {
-      throw RunFailed(fmt::format("stopped by {} before everybody had come", *stopped_));
-    }
-    if (stopped_ && introduced_) {
-      tell_to_stop();
-    }
+    tell_to_stop();
   }
 
-  void tell_to_stop() { tell_all(Control::kStop, encode(FailedInfo{kAnyRank, *stopped_})); }
+  // Once there is a reason, and everybody can be told: once.
+  void tell_to_stop() {
+    if (!logic_.stopped() || !introduced_ || told_to_stop_) {
+      return;
+    }
+    told_to_stop_ = true;
+    tell_all(Control::kStop, encode(FailedInfo{kAnyRank, *logic_.stopped()}));
+    if (service_) {
+      service_->request_stop();
+    }
+  }
 
   // From the start of training on every worker has the quota of its speed; while it loads, none.
-  void look_at_speeds() {
-    if (!gathering_.quotas || !training_) {
-      return;
-    }
-    const auto quotas = quotas_at(job_.cluster, node_.now(), cores_here());
-    for (std::size_t rank = 0; rank < quotas.size(); ++rank) {
-      if (processes_[rank].quota != quotas[rank]) {
-        processes_[rank].quota = quotas[rank];
-        expect(gathering_.quotas->set(static_cast<Rank>(rank), quotas[rank]));
-      }
-    }
-  }
-
-  static void expect(const Status& status) {
-    if (!status) {
-      throw RunFailed(status.error().message);
+  void look_at_service() {
+    if (service_) {
+      processes_.set_quotas(node_.now());
+      service_->rethrow_failure();
     }
   }
 
   void take_metrics() {
-    while (auto judgement = evaluator_.take()) {
-      service_journal_.add(judgement->span);
-      monitor_.on_metric(judgement->metric);
+    while (auto evaluated = evaluator_.take()) {
+      const Metric metric = logic_.on_evaluation(evaluated->note, evaluated->evaluation);
+      evaluated->span.step = metric.step;
+      service_journal_.add(evaluated->span);
+      monitor_.on_metric(metric);
     }
   }
 
@@ -492,16 +423,13 @@ class Coordinator::Impl {
 
   // `consequence`: it may have failed only because another one did.
   void suspect(Rank rank, const std::string& what, bool consequence) {
-    const int server = rank - job_.cluster.workers;
-    const std::string name =
-        server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
-    cause_.suspect(fmt::format("{} ({}) {}", name, whereabouts(rank), what), node_.now(),
-                   consequence);
+    cause_.suspect(fmt::format("{} ({}) {}", roster_.name(rank), whereabouts(rank), what),
+                   node_.now(), consequence);
   }
 
   std::string whereabouts(Rank rank) const {
-    const bool known = rank >= 0 && rank < std::ssize(processes_);
-    const pid_t pid = known ? processes_[static_cast<std::size_t>(rank)].pid : 0;
+    const bool known = roster_.contains(rank);
+    const pid_t pid = known ? roster_[rank].pid : 0;
     const auto peer = known && pid == 0 ? rendezvous_->peer(rank) : std::nullopt;
     return peer ? fmt::format("pid {} on {}", peer->pid, peer->host) : fmt::format("pid {}", pid);
   }
@@ -512,61 +440,36 @@ class Coordinator::Impl {
     }
   }
 
-  bool is_worker(std::size_t rank) const {
-    return rank < static_cast<std::size_t>(job_.cluster.workers);
-  }
-
-  template <class Predicate>
-  bool all(Predicate predicate) const {
-    return std::all_of(processes_.begin(), processes_.end(), predicate);
-  }
-
   void tell_all(Control kind, const Payload& payload = {}) {
-    for (Rank rank = 0; rank < std::ssize(processes_); ++rank) {
+    for (Rank rank = 0; rank < roster_.size(); ++rank) {
       node_.send(rank, Channel::kControl, header_of(kind), payload);
     }
-  }
-
-  RunOutcome outcome() {
-    RunOutcome outcome;
-    outcome.model = std::move(model_);
-    outcome.service = service_;
-    outcome.stopped = stopped_;
-    add_results(outcome, processes_, job_.cluster.workers);
-    return outcome;
   }
 
   const Job& job_;
   RunMonitor& monitor_;
   const Gathering gathering_;
   const std::string token_;  // of the fabric
-  std::vector<ProcessState> processes_;
+  Roster roster_;
   Driver driver_;
   RealNode node_;
   TcpFabric fabric_;
   std::unique_ptr<Rendezvous> rendezvous_;
   const std::int64_t dataset_;  // training samples in it
-  const std::int64_t limit_;
+  RunLogic logic_;
   EvaluationThread evaluator_;
-  bool training_ = false;  // the workers were let go
-  Seconds looked_ = 0;     // when it last looked at anything but messages
-  Seconds beat_ = 0;       // when it last gave a sign of life
-  std::int64_t reported_samples_ = 0;
-  LossMeter loss_;  // since the last evaluation
-  SnapshotMerger merger_;
-  Snapshot model_;
-  std::optional<SnapshotInfo> last_snapshot_;  // of the run
-  ServiceResult service_;                      // of the service's thread, until that has ended
-  std::atomic<bool> serving_ = false;          // the method's service is at work
+  Seconds looked_ = 0;                  // when it last looked at anything but messages
+  Seconds beat_ = 0;                    // when it last gave a sign of life
+  std::optional<Snapshot> last_model_;  // that the run leaves
+  RunOutcome outcome_;
   Journal service_journal_;
   WorkerNews service_news_;
-  std::optional<std::string> asked_;  // a worker would like to stop
-  std::optional<std::string> stopped_;
-  std::atomic<bool> stopping_ = false;  // the same, for the service
+  std::unique_ptr<MethodService> service_;  // from the start of training on
   RootCause cause_;
   bool introduced_ = false;  // workers can be reached
+  bool told_to_stop_ = false;
   bool leaving_ = false;
-  Children children_;  // last: killed before anything they talk to is gone
+  LocalProcesses processes_;  // last: killed before anything they talk to is gone
 };
 
 Coordinator::Coordinator(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)

@@ -11,8 +11,7 @@ constexpr int kNice = 10;
 
 }  // namespace
 
-EvaluationThread::EvaluationThread(Evaluator judge)
-    : evaluator_(judge), thread_([this] { work(); }) {
+EvaluationThread::EvaluationThread(Task& task) : task_(task), thread_([this] { work(); }) {
   pthread_setname_np(thread_.native_handle(), "motley-eval");
 }
 
@@ -31,27 +30,22 @@ void EvaluationThread::add(SnapshotInfo snapshot) {
   changed_.notify_all();
 }
 
-std::optional<TimedMetric> EvaluationThread::take() {
+std::optional<EvaluatedSnapshot> EvaluationThread::take() {
   std::lock_guard lock(mutex_);
   if (error_) {
     std::rethrow_exception(error_);
   }
-  if (evaluated_kind_.empty()) {
+  if (evaluated_.empty()) {
     return std::nullopt;
   }
-  TimedMetric judgement = evaluated_kind_.front();
-  evaluated_kind_.pop_front();
-  return judgement;
+  const EvaluatedSnapshot first = evaluated_.front();
+  evaluated_.pop_front();
+  return first;
 }
 
 bool EvaluationThread::idle() {
   std::lock_guard lock(mutex_);
   return (waiting_.empty() && !working_) || error_;
-}
-
-bool EvaluationThread::target_reached() {
-  std::lock_guard lock(mutex_);
-  return target_reached_;
 }
 
 Seconds EvaluationThread::now() const {
@@ -71,19 +65,18 @@ void EvaluationThread::work() {
     working_ = true;
     lock.unlock();
     const Seconds began = now();
-    std::optional<Metric> metric;
+    std::optional<Evaluation> evaluation;
     std::exception_ptr error;
     try {
-      metric = evaluator_.evaluate(next.note, next.snapshot);
+      evaluation = task_.evaluate(next.snapshot);
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
     working_ = false;
     error_ = error_ ? error_ : error;
-    target_reached_ = evaluator_.target_reached();
-    if (metric) {
-      evaluated_kind_.push_back({*metric, {began, now(), metric->step, 0, Doing::kEvaluate}});
+    if (evaluation) {
+      evaluated_.push_back({next.note, *evaluation, {began, now(), 0, 0, Doing::kEvaluate}});
     }
   }
 }

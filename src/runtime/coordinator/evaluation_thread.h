@@ -1,4 +1,4 @@
-// Judges snapshots on a thread of its own, at low priority, while training goes on.
+// Evaluates snapshots on a thread of its own, at low priority, while training goes on.
 #pragma once
 
 #include <condition_variable>
@@ -9,21 +9,23 @@
 
 #include "fabric/driver.h"
 #include "motley/record/journal.h"
-#include "runtime/run/control.h"
-#include "runtime/run/evaluator.h"
+#include "motley/sync/task.h"
+#include "runtime/run/snapshot_info.h"
 
 namespace motley {
 
-// What came of a snapshot, and from when to when it was judged.
-struct TimedMetric {
-  Metric metric;
+// What came of a snapshot, and from when to when it was evaluated.
+struct EvaluatedSnapshot {
+  SnapshotNote note;
+  Evaluation evaluation;
   Span span;
 };
 
 class EvaluationThread {
  public:
-  explicit EvaluationThread(Evaluator judge);
-  // Abandons what is not judged yet.
+  // The task outlives it.
+  explicit EvaluationThread(Task& task);
+  // Abandons what is not evaluated yet.
   ~EvaluationThread();
   EvaluationThread(const EvaluationThread&) = delete;
   EvaluationThread& operator=(const EvaluationThread&) = delete;
@@ -32,11 +34,10 @@ class EvaluationThread {
   void set_beginning(Driver::Clock::time_point began) { began_ = began; }
   // Any thread; never waits.
   void add(SnapshotInfo snapshot);
-  // One that was not taken yet, in order; never waits. Rethrows what judging threw.
-  std::optional<TimedMetric> take();
-  // True when everything added was judged.
+  // One that was not taken yet, in order; never waits. Rethrows what the evaluation threw.
+  std::optional<EvaluatedSnapshot> take();
+  // True when everything added was evaluated.
   bool idle();
-  bool target_reached();
 
  private:
   Seconds now() const;
@@ -44,12 +45,11 @@ class EvaluationThread {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Evaluator evaluator_;  // of the thread; the rest is guarded
+  Task& task_;  // of the thread; the rest is guarded
   Driver::Clock::time_point began_;
   std::deque<SnapshotInfo> waiting_;
-  std::deque<TimedMetric> evaluated_kind_;
+  std::deque<EvaluatedSnapshot> evaluated_;
   bool working_ = false;
-  bool target_reached_ = false;
   bool stopping_ = false;
   std::exception_ptr error_;
   std::thread thread_;

@@ -40,18 +40,18 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
   return merged;
 }
 
-// After fork, in the child: only calls that are safe there.
+// Runs in the child after fork: only async-signal-safe calls.
 [[noreturn]] void become(char* const* command, char* const* environment, int output, int errors,
                          pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) {
-    _exit(127);  // the parent was gone before the line above
+    _exit(127);  // the parent died before the line above
   }
-  setpgid(0, 0);  // Ctrl-C at the terminal is for the parent, which stops us in order
-  // A signal that came since the fork should not end in a handler of the parent's.
+  setpgid(0, 0);  // Ctrl-C at the terminal is for the parent, which stops its children in order
+  // A signal that arrives after the fork must not run a handler of the parent.
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);  // which we may ignore
+  signal(SIGPIPE, SIG_DFL);  // the parent may ignore it
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -63,15 +63,15 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& chan
   _exit(127);
 }
 
-// To its group; to itself should it have left that.
+// Signals its group, or the process itself if it has left that.
 void send_signal(pid_t pid, int number) {
   if (kill(-pid, number) != 0) {
     kill(pid, number);
   }
 }
 
-// Waits for its end. Until then its number is that of its group and of nothing else, so what it
-// leaves behind can be killed without fear to hit a stranger.
+// Waits for the process to end. Until then its pid is also the id of its group and of nothing else,
+// so leftover processes can be killed without hitting an unrelated one.
 int reap(pid_t pid) {
   siginfo_t ended{};
   while (waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
@@ -115,7 +115,8 @@ pid_t Children::start(Rank rank, const std::vector<std::string>& command,
   if (pid == 0) {
     become(argument_pointers.data(), variable_pointers.data(), output, errors, parent);
   }
-  setpgid(pid, pid);  // as it does itself: whoever comes first, it is done when we go on
+  setpgid(pid,
+          pid);  // the child does this too; whichever is first, it is done when start() returns
   running_.push_back({rank, pid});
   return pid;
 }

@@ -1,7 +1,7 @@
-// The processes that this process started: workers of a run, runs of a comparison, the programs of
-// `motley launch`. None outlives it: they are killed when this goes out of scope, and by the kernel
-// should this process be killed. Each has a process group of its own, so that what is typed at the
-// terminal reaches it only through us; what it starts and leaves behind in there ends with it.
+// Children: the processes that this process started: workers of a run, runs of a comparison, the
+// programs of `motley launch`. None outlives it: they are killed when this object goes out of
+// scope, and by the kernel if this process is killed. Each has its own process group, so terminal
+// signals reach it only through this process. What a child leaves behind in its group ends with it.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ namespace motley {
 struct ChildExit {
   Rank rank = 0;
   pid_t pid = 0;
-  int status = 0;  // as waitpid gives it
+  int status = 0;  // as returned by waitpid
 };
 
 // "exited with code 3", "was killed by signal 9 (Killed)"
@@ -30,9 +30,9 @@ class Children {
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  // Starts a process; `environment` holds NAME=value entries to add or replace, and all that it
-  // prints goes to the open file `output`, or what are errors to another one. Call from a thread
-  // that lives as long as the children should. Throws std::system_error.
+  // Starts a process. `environment` holds NAME=value entries to add or replace. Its stdout and
+  // stderr go to the open file `output`, or stderr to a separate one. Call it from a thread that
+  // lives as long as the children. Throws std::system_error.
   pid_t start(Rank rank, const std::vector<std::string>& command,
               const std::vector<std::string>& environment, int output) {
     return start(rank, command, environment, output, output);
@@ -40,16 +40,16 @@ class Children {
   pid_t start(Rank rank, const std::vector<std::string>& command,
               const std::vector<std::string>& environment, int output, int errors);
 
-  // The next child that has ended and was not reported yet; never waits.
+  // The next child that has ended and was not reported yet. Never waits.
   std::optional<ChildExit> poll();
 
-  // A signal to all that still run, and to what they started.
+  // Sends a signal to all running children and what they started.
   void signal_all(int number) const;
 
-  // SIGKILL to all that still run, and waits for them to be gone.
+  // Sends SIGKILL to all running children and waits until they are gone.
   void kill_all();
 
-  // 0 when that rank is not running.
+  // 0 if that rank is not running.
   pid_t pid_of(Rank rank) const;
   bool any_running() const { return !running_.empty(); }
 

@@ -12,7 +12,7 @@
 namespace motley {
 namespace {
 
-constexpr std::size_t kBoxWidth = 70;  // between its sides
+constexpr std::size_t kBoxWidth = 70;  // between the borders
 
 std::string_view line_of(std::string_view& text) {
   const auto line = text.substr(0, text.find('\n'));
@@ -20,7 +20,7 @@ std::string_view line_of(std::string_view& text) {
   return line;
 }
 
-// How much it says about why all failed; less is more.
+// How much a process tells about the cause of the failure; lower is better.
 int distance_from_cause(const EndedProcess& process) {
   if (process.note) {
     return process.note->is_cause ? 0 : 2;
@@ -34,7 +34,7 @@ std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
-// The longest part of at most `width` characters, to the end of a word where there is one.
+// The longest prefix of at most `width` characters, ending at a word boundary if possible.
 std::string_view part_that_fits(std::string_view text, std::size_t width) {
   std::size_t end = 0;
   for (std::size_t shown = 0; end < text.size(); ++end) {
@@ -49,7 +49,7 @@ std::string_view part_that_fits(std::string_view text, std::size_t width) {
   return text.substr(0, space == text.npos || space == 0 ? end : space);
 }
 
-// Lines between two sides, wrapped where they are longer.
+// Lines between two borders, wrapped if they are longer.
 class Box {
  public:
   void add(std::string_view label, std::string_view text) {

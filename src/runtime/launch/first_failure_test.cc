@@ -9,7 +9,7 @@
 namespace motley::first_failure_test {
 namespace {
 
-constexpr int kCode1 = 1 << 8;  // as waitpid gives it
+constexpr int kCode1 = 1 << 8;  // as returned by waitpid
 constexpr int kCode3 = 3 << 8;
 constexpr int kKilled = 9;
 
@@ -33,7 +33,7 @@ std::vector<EndedProcess> any_processes(std::vector<Kind>& kinds) {
   return ended;
 }
 
-// The kinds stand in the order in which they are believed; of one kind, who ended first.
+// Kinds are listed by precedence; among equals the first to end wins.
 RC_GTEST_PROP(FirstFailure, TheBestKindAndThenTheFirst, ()) {
   std::vector<Kind> kinds;
   const auto ended = any_processes(kinds);
@@ -47,8 +47,8 @@ RC_GTEST_PROP(FirstFailure, TheBestKindAndThenTheFirst, ()) {
   RC_ASSERT(first_failure(ended) == expected);
 }
 
-// One that ended well changes nothing, whenever it did.
-RC_GTEST_PROP(FirstFailure, WhoEndedWellIsNotBlamed, ()) {
+// A process that ended well changes nothing, whenever it ended.
+RC_GTEST_PROP(FirstFailure, AProcessThatEndedWellIsNotBlamed, ()) {
   std::vector<Kind> kinds;
   auto ended = any_processes(kinds);
   const auto before = first_failure(ended);
@@ -61,7 +61,7 @@ RC_GTEST_PROP(FirstFailure, WhoEndedWellIsNotBlamed, ()) {
   }
 }
 
-// A program that leaves its loop and ends well takes the others down all the same.
+// A program that leaves its loop early and exits with 0 still ends the run for the others.
 TEST(FirstFailure, ACauseMayHaveEndedWell) {
   EndedProcess left = process(1, Kind::kFine);
   left.note = ErrorNote{true, "left"};
@@ -118,7 +118,7 @@ TEST(FirstFailure, TheBox) {
 )");
 }
 
-// Whatever stands in it, its sides are straight and no word is lost.
+// For any contents: the borders are straight and no word is lost.
 RC_GTEST_PROP(FirstFailure, TheBoxIsABox, ()) {
   const auto words = *rc::gen::container<std::vector<std::string>>(
       rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::elementOf(std::string("abc-/")))));

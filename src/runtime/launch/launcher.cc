@@ -29,15 +29,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kTickMs = 20;  // milliseconds between two looks at signals and processes
+constexpr int kTickMs = 20;  // milliseconds between two checks of signals and processes
 constexpr int kSignalsBeforeKill = 2;
 
 [[noreturn]] void throw_errno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-// A port of rank 0 that nobody else is given: bound, so that the system does not give it out, but
-// not listening, so that rank 0 can have it. Both set SO_REUSEADDR.
+// A port for rank 0 that no other process gets: bound, so that the system does not give it out, but
+// not listening, so that rank 0 can listen there. Both set SO_REUSEADDR.
 class HeldPort {
  public:
   HeldPort() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -45,7 +45,7 @@ class HeldPort {
     const Address any = resolve("0.0.0.0", 0).value().front();
     if (!socket_ || setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
         bind(socket_.get(), any.get(), any.size) != 0) {
-      throw_errno("no port for rank 0");
+      throw_errno("cannot reserve a port for rank 0");
     }
   }
   std::uint16_t port() const { return own_address(socket_.get()).endpoint().port; }
@@ -54,12 +54,12 @@ class HeldPort {
   Descriptor socket_;
 };
 
-struct Pipe {
+struct ChildPipe {
   Descriptor read;
   Descriptor write;
 };
 
-Pipe open_pipe() {
+ChildPipe open_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw_errno("cannot start a process");
@@ -67,8 +67,8 @@ Pipe open_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// Whoever started us may have closed one of the three that every process has: a pipe should not
-// get its number, which is given to the children.
+// The caller may have closed stdin, stdout or stderr: a pipe must not get one of their numbers,
+// which are passed to the children.
 void open_the_usual_three() {
   int file = 0;
   while ((file = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && file <= STDERR_FILENO) {
@@ -142,7 +142,7 @@ class Launcher {
     if (!token_.empty()) {
       entries.push_back(fmt::format("{}={}", kTokenVariable, token_));
     }
-    // As many threads as cores in each of several processes would be in each other's way.
+    // Several processes with as many threads as cores each would slow each other down.
     for (const char* name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"}) {
       if (std::getenv(name) == nullptr) {
         entries.push_back(std::string(name) + "=1");
@@ -160,8 +160,8 @@ class Launcher {
     if (!*log) {
       throw_errno(path);
     }
-    Pipe out = open_pipe();
-    Pipe err = open_pipe();
+    ChildPipe out = open_pipe();
+    ChildPipe err = open_pipe();
     children_.start(rank, options_.command, environment_of(local_rank, rank), out.write.get(),
                     err.write.get());
     const std::size_t width = std::to_string(world_size_ - 1).size();
@@ -170,7 +170,7 @@ class Launcher {
     relay_.add(rank, std::move(err.read), LineRelay::Stream::kErr, prefix, log);
   }
 
-  // One at a time: two that are pending at once are one to the kernel.
+  // One at a time: the kernel merges two pending signals of the same number.
   void hand_signals_on() {
     for (auto& [number, count] : handed_on_of_) {
       if (!options_.signals || count >= options_.signals(number)) {
@@ -196,7 +196,7 @@ class Launcher {
     }
   }
 
-  // What is left after a failure has to end, unless a person has taken over.
+  // After a failure the remaining processes have to end, unless the user has sent a signal.
   void press() {
     if (!failed_ || first_signal_) {
       return;
@@ -231,7 +231,7 @@ class Launcher {
   std::array<std::pair<int, int>, 2> handed_on_of_ = {{{SIGINT, 0}, {SIGTERM, 0}}};
   int handed_on_ = 0;
   std::optional<int> first_signal_;
-  Children children_;  // last: killed before anything else is gone
+  Children children_;  // last member: killed before the others are destroyed
 };
 
 Status can_execute(const std::string& path) {
@@ -240,7 +240,7 @@ Status can_execute(const std::string& path) {
     return fail("{}: no such file", path);
   }
   if (!fs::is_regular_file(path, error) || access(path.c_str(), X_OK) != 0) {
-    return fail("{}: not a program that can be executed", path);
+    return fail("{}: not an executable program", path);
   }
   return {};
 }
@@ -263,7 +263,7 @@ Result<std::string> find_program(const std::string& name) {
     }
     folders.remove_prefix(folder.size() + 1);
   }
-  return fail("{}: no such program in PATH", name);
+  return fail("{}: program not found in PATH", name);
 }
 
 }  // namespace
@@ -285,7 +285,7 @@ Result<std::vector<std::string>> executable(const std::vector<std::string>& comm
       return fail("{}: its interpreter {} cannot be executed", *path, interpreter);
     }
   } else if (file && first.find('\0') == std::string::npos) {
-    found.insert(found.begin(), "/bin/sh");  // a script that does not say of what kind: as a shell
+    found.insert(found.begin(), "/bin/sh");  // a script without #! is run by the shell
   }
   return found;
 }

@@ -48,7 +48,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_F(Launch, EachIsToldWhoItIs) {
+TEST_F(Launch, EachProcessLearnsWhoItIs) {
   unsetenv("OMP_NUM_THREADS");
   unsetenv("MOTLEY_TOKEN");
   const LaunchResult result = launch(options(
@@ -87,7 +87,7 @@ TEST_F(Launch, OneOfSeveralMachines) {
   EXPECT_FALSE(has_log(0));
 }
 
-// Rank 0 ends first, but it is told by rank 1 why.
+// Rank 0 ends first, but rank 1 is the cause.
 TEST_F(Launch, TheCauseIsNamed) {
   const LaunchResult result =
       launch(options("if [ $RANK = 0 ]; then echo consequence > $MOTLEY_ERROR_FILE; exit 4; fi\n"
@@ -101,12 +101,12 @@ TEST_F(Launch, TheCauseIsNamed) {
   EXPECT_TRUE(has(result.failure, "rank_1.log"));
 }
 
-TEST_F(Launch, AnOldErrorIsNotTold) {
+TEST_F(Launch, AnOldErrorFileIsIgnored) {
   scratch_.write("rank_0.error", "cause\nold\n");
   EXPECT_FALSE(has(launch(options("exit 1", 1)).failure, "old"));
 }
 
-// The others sleep; so does what they started.
+// The others sleep; so do the processes that they started.
 TEST_F(Launch, WhenOneFailsTheOthersAreEnded) {
   LauncherOptions failing = options("if [ $RANK = 1 ]; then exit 7; fi; sleep 1000; echo no", 3);
   failing.grace = 0;
@@ -115,7 +115,7 @@ TEST_F(Launch, WhenOneFailsTheOthersAreEnded) {
   EXPECT_TRUE(has(result.failure, "others   ranks 0, 2: signal 15 (Terminated)"));
 }
 
-TEST_F(Launch, WhoDoesNotEndIsKilled) {
+TEST_F(Launch, AProcessThatIgnoresSigtermIsKilled) {
   const std::string deaf = scratch_.file("deaf");
   LauncherOptions failing = options("if [ $RANK = 0 ]; then trap '' TERM; : > " + deaf +
                                         "; while :; do sleep 0.01; done; fi\n" + "while [ ! -e " +
@@ -128,7 +128,7 @@ TEST_F(Launch, WhoDoesNotEndIsKilled) {
   EXPECT_TRUE(has(result.failure, "others   rank 0: signal 9 (Killed)"));
 }
 
-// Who ends by itself in time is not told to.
+// A process that ends by itself in time gets no signal.
 TEST_F(Launch, TheOthersHaveTimeToEndInOrder) {
   const LaunchResult result = launch(
       options("trap 'echo told' TERM; if [ $RANK = 1 ]; then exit 1; fi; sleep 0.05; exit 2", 2));
@@ -139,7 +139,7 @@ TEST_F(Launch, TheOthersHaveTimeToEndInOrder) {
 TEST_F(Launch, WhatIsLeftBehindEndsWithItsProcess) {
   EXPECT_EQ(launch(options("sleep 1000 & echo $! > ${MOTLEY_ERROR_FILE%error}pid", 1)).failure, "");
   const pid_t pid = std::stoi(contents(scratch_.file("rank_0.pid")));
-  // It is somebody else's to wait for: dead is enough, and takes the kernel a moment.
+  // It is not a child of this process: wait until it is dead, which takes the kernel a moment.
   const std::string stat = "/proc/" + std::to_string(pid) + "/stat";
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (fs::exists(stat) && !has(contents(stat), ") Z ")) {
@@ -147,8 +147,8 @@ TEST_F(Launch, WhatIsLeftBehindEndsWithItsProcess) {
   }
 }
 
-// Each comes once what it needs is there. The shell has no stderr: it would tell how its sleep
-// ended.
+// Each signal is sent when the previous one has been handled. The shell's stderr is closed, because
+// it would report how its sleep ended.
 TEST_F(Launch, SignalsAreHandedOn) {
   const std::string waits = scratch_.file("waits");
   LauncherOptions stopped =
@@ -165,7 +165,7 @@ TEST_F(Launch, SignalsAreHandedOn) {
   EXPECT_EQ(log(0), "int\nterm\n");
 }
 
-// Rank 1 ends by the signal, which is no failure: rank 0 has all the time it needs.
+// Rank 1 ends by the signal, which is not a failure: rank 0 has all the time it needs.
 TEST_F(Launch, AfterASignalThereIsNoHurry) {
   LauncherOptions stopped = options(
       "if [ $RANK = 0 ]; then trap 'sleep 0.1; echo saved; exit 0' INT; fi\n"
@@ -203,12 +203,12 @@ TEST_F(Launch, ProgramsAreFoundAsAShellFindsThem) {
   EXPECT_EQ(executable({script, "x"}).value(), (std::vector<std::string>{script, "x"}));
   const std::string plain = write("plain", "echo\n", 0755);
   EXPECT_EQ(executable({plain}).value(), (std::vector<std::string>{"/bin/sh", plain}));
-  EXPECT_EQ(error("no-such-program"), "no-such-program: no such program in PATH");
-  EXPECT_EQ(error(""), ": no such program in PATH");
+  EXPECT_EQ(error("no-such-program"), "no-such-program: program not found in PATH");
+  EXPECT_EQ(error(""), ": program not found in PATH");
   EXPECT_EQ(error(folder + "/none"), folder + "/none: no such file");
-  EXPECT_EQ(error("/tmp/"), "/tmp/: not a program that can be executed");
+  EXPECT_EQ(error("/tmp/"), "/tmp/: not an executable program");
   const std::string text = write("text", "#!/bin/sh\n", 0644);
-  EXPECT_EQ(error(text), text + ": not a program that can be executed");
+  EXPECT_EQ(error(text), text + ": not an executable program");
   const std::string odd = write("odd", "#!/no/such/python\n", 0755);
   EXPECT_EQ(error(odd), odd + ": its interpreter /no/such/python cannot be executed");
 }

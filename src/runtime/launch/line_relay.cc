@@ -20,7 +20,8 @@ bool is_regular(int file) {
   return fstat(file, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-// To set O_NONBLOCK on what we were given would set it for all who share it, as the shell.
+// Setting O_NONBLOCK on an inherited descriptor would affect everyone who shares it, such as the
+// shell.
 Descriptor opened_again(int file) {
   const std::string name = "/proc/self/fd/" + std::to_string(file);
   return file < 0 || is_regular(file)
@@ -28,7 +29,7 @@ Descriptor opened_again(int file) {
              : Descriptor(open(name.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
-// To a file, which never makes us wait. What a full disk does not take is lost: the run goes on.
+// Writes to a file, which never blocks. What does not fit on a full disk is lost; the run goes on.
 void write_whole(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t size = write(file, text.data(), text.size());
@@ -64,7 +65,7 @@ void PrefixedLines::finish(std::string& lines) {
 
 LineRelay::LineRelay(int out, int err) : sinks_{Sink(out), Sink(err)} {}
 
-// A pipe that can be written to takes PIPE_BUF without waiting.
+// A writable pipe accepts PIPE_BUF bytes without blocking.
 LineRelay::Sink::Sink(int file_)
     : file(file_), own(opened_again(file_)), at_once(own || is_regular(file_) ? kPiece : PIPE_BUF) {
   file = own ? own.get() : file;
@@ -129,7 +130,7 @@ void LineRelay::finish(Rank rank) {
     if (source.rank != rank) {
       return false;
     }
-    // A pipe holds little, and nobody but strangers can write to it any more.
+    // A pipe holds little, and only unrelated processes could still write to it.
     constexpr int kMostPieces = 64;
     pollfd ready{source.pipe.get(), POLLIN, 0};
     for (int piece = 0; piece < kMostPieces && poll(&ready, 1, 0) > 0; ++piece) {
@@ -149,7 +150,7 @@ void LineRelay::Sink::write_some() {
   if (size >= 0) {
     shown += static_cast<std::size_t>(size);
   } else if (errno != EINTR && errno != EAGAIN) {
-    file = -1;  // nobody reads it any more: the logs still have all of it
+    file = -1;  // no one reads it any more; the logs still have everything
     shown = text.size();
   }
   if (held() == 0 || shown > kMostHeld) {

@@ -1,15 +1,15 @@
-// LineRelay: what processes print, shown line by line with who said it, and kept as it is.
+// LineRelay: shows the output of processes line by line with a prefix, and logs it unchanged.
 //
 //   LineRelay relay(STDOUT_FILENO, STDERR_FILENO);
 //   relay.add(2, std::move(pipe), LineRelay::Stream::kOut, "[rank 2] ", log);
-//   relay.turn(50);          moves what is there; waits up to 50 ms for something
+//   relay.turn(50);          moves pending output; waits up to 50 ms for some
 //
-// Lines of different processes never mix; one of more than 64 KiB is shown in pieces. What cannot
-// be shown yet is held back up to 1 MiB; then nothing more is read of that stream, and who prints
-// waits in its own write, as at any pipe. Nothing here waits for a reader of ours: signals and ends
-// of processes are seen even when nobody reads what we print.
+// Lines of different processes never mix; a line of more than 64 KiB is shown in pieces. Up to 1
+// MiB that cannot be shown yet is held back; beyond that the stream is not read, and the process
+// blocks in its own write, as with any pipe. The relay itself never waits for the terminal, so
+// signals and ends of processes are noticed even if nobody reads the output.
 //
-// Cost: 1 read, 1 write to the log and a few to the terminal for up to 64 KiB.
+// Cost: one read, one write to the log and a few to the terminal per 64 KiB.
 #pragma once
 
 #include <array>
@@ -25,15 +25,15 @@
 
 namespace motley {
 
-// Cuts what comes in pieces into lines, each with its prefix and one '\n' at its end.
+// Splits a stream of pieces into lines, each with the prefix and one '\n'.
 class PrefixedLines {
  public:
   static constexpr std::size_t kLongest = 64 << 10;
 
   explicit PrefixedLines(std::string prefix) : prefix_(std::move(prefix)) {}
-  // Appends what is whole now to `lines`.
+  // Appends the lines that are complete now to `lines`.
   void take(std::string_view piece, std::string& lines);
-  // A last line without an end.
+  // Appends a last line that has no '\n'.
   void finish(std::string& lines);
 
  private:
@@ -45,18 +45,18 @@ class LineRelay {
  public:
   enum class Stream { kOut, kErr };
 
-  // Where the two streams are shown; -1: nowhere.
+  // The descriptors on which the two streams are shown; -1: nowhere.
   LineRelay(int out, int err);
 
-  // Reads `pipe` from now on; all of it goes to `log` as it is.
+  // Reads `pipe` from now on; everything goes to `log` unchanged.
   void add(Rank rank, Descriptor pipe, Stream stream, std::string prefix,
            std::shared_ptr<Descriptor> log);
 
-  // Moves what is there, once it has waited for that up to so long.
+  // Moves pending output, after waiting for some for up to `milliseconds`.
   void turn(int milliseconds);
-  // The process has ended: takes what it left, whoever else still holds its pipes.
+  // Call when the process has ended: takes the rest, even if others still hold its pipes open.
   void finish(Rank rank);
-  // Nothing is held back any more.
+  // True if nothing is held back.
   bool is_idle() const;
 
  private:
@@ -67,16 +67,16 @@ class LineRelay {
     PrefixedLines lines;
     std::shared_ptr<Descriptor> log;
   };
-  // A terminal, file or pipe of ours.
+  // A terminal, file or pipe of this process.
   struct Sink {
     explicit Sink(int file);
 
     std::size_t held() const { return text.size() - shown; }
     void write_some();
 
-    int file;             // -1: nobody sees it
-    Descriptor own;       // the same, opened so that it does not block
-    std::size_t at_once;  // bytes that a write takes without waiting
+    int file;             // -1: not shown
+    Descriptor own;       // the same file, opened non-blocking
+    std::size_t at_once;  // bytes that one write accepts without blocking
     std::string text;
     std::size_t shown = 0;  // of the text
   };

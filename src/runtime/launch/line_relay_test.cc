@@ -12,14 +12,14 @@
 namespace motley::line_relay_test {
 namespace {
 
-struct Pipe {
-  Pipe() {
+struct TestPipe {
+  TestPipe() {
     int ends[2] = {-1, -1};
     EXPECT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
     read = Descriptor(ends[0]);
     write = Descriptor(ends[1]);
   }
-  // All that it takes of the text, and how much that was.
+  // Writes as much of the text as fits; returns how much that was.
   std::size_t put(std::string_view text) const {
     const ssize_t size = ::write(write.get(), text.data(), text.size());
     return size < 0 ? 0 : static_cast<std::size_t>(size);
@@ -43,7 +43,7 @@ std::string contents(const Descriptor& file) {
   return text.substr(0, static_cast<std::size_t>(size));
 }
 
-// However it is cut into pieces, the same lines come out.
+// The same lines come out however the input is split.
 RC_GTEST_PROP(PrefixedLines, PiecesDoNotMatter, ()) {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
       rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab\n\n"))));
@@ -85,9 +85,9 @@ class Relay : public testing::Test {
   void (*before_)(int) = signal(SIGPIPE, SIG_IGN);
   ScratchDir scratch_;
   std::shared_ptr<Descriptor> log_ = log_at(scratch_.file("log"));
-  Pipe source_;
-  Pipe out_;
-  Pipe err_;
+  TestPipe source_;
+  TestPipe out_;
+  TestPipe err_;
   LineRelay relay_{out_.write.get(), err_.write.get()};
 };
 
@@ -99,7 +99,7 @@ TEST_F(Relay, LinesAreShownAndKept) {
   relay_.turn(1000);
   EXPECT_EQ(err_.take(), "[rank 2] one\n");
   source_.put("o\nlast");
-  relay_.finish(3);  // another one
+  relay_.finish(3);  // another rank
   relay_.finish(2);
   EXPECT_FALSE(relay_.is_idle());
   relay_.turn(1000);
@@ -107,7 +107,7 @@ TEST_F(Relay, LinesAreShownAndKept) {
   EXPECT_EQ(err_.take(), "[rank 2] two\n[rank 2] last\n");
   EXPECT_EQ(contents(*log_), "one\ntwo\nlast");
   EXPECT_EQ(out_.take(), "");
-  EXPECT_EQ(source_.put("x"), 0U);  // nobody holds the other end any more
+  EXPECT_EQ(source_.put("x"), 0U);  // no one holds the other end any more
 }
 
 TEST_F(Relay, AtTheEndOfAPipeTheLastLineIsShown) {
@@ -120,11 +120,11 @@ TEST_F(Relay, AtTheEndOfAPipeTheLastLineIsShown) {
   EXPECT_EQ(out_.take(), "last\n");
 }
 
-// Nobody reads what we show: no turn waits for that, and what is held back has a bound.
-TEST_F(Relay, WhoPrintsFasterThanIsReadWaits) {
+// If no one reads the output, no turn blocks on it, and what is held back has a bound.
+TEST_F(Relay, AProcessThatPrintsFasterThanIsReadBlocks) {
   add(0, LineRelay::Stream::kOut, "");
   const std::string line = std::string(999, 'x') + "\n";
-  const std::size_t there = out_.put(line);  // so that it cannot take a whole piece
+  const std::size_t there = out_.put(line);  // leaves no room for a whole piece
   std::size_t printed = 0;
   for (int turn = 0; turn < 200; ++turn) {
     for (std::size_t size = 0; (size = source_.put(line)) > 0; printed += size) {
@@ -143,7 +143,7 @@ TEST_F(Relay, WhoPrintsFasterThanIsReadWaits) {
   EXPECT_TRUE(relay_.is_idle());
 }
 
-TEST_F(Relay, WhenNobodyReadsAnyMoreTheLogGoesOn) {
+TEST_F(Relay, TheLogContinuesWhenNobodyReadsTheOutput) {
   add(0, LineRelay::Stream::kOut, "");
   out_.read.reset();
   source_.put("one\n");
@@ -156,7 +156,7 @@ TEST_F(Relay, WhenNobodyReadsAnyMoreTheLogGoesOn) {
   EXPECT_EQ(contents(*log_), "one\ntwo\n");
 }
 
-TEST_F(Relay, NothingIsShownWhereNothingShould) {
+TEST_F(Relay, NothingIsShownWithoutAnOutput) {
   LineRelay quiet(-1, -1);
   quiet.add(0, std::move(source_.read), LineRelay::Stream::kOut, "", log_);
   source_.put("one\ntwo");

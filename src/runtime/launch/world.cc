@@ -11,18 +11,18 @@
 namespace motley {
 namespace {
 
-// Slurm's highest number of a step that srun made: those above are batch scripts and shells.
+// Slurm's highest number for a step made by srun; higher ones are batch scripts and shells.
 constexpr std::int64_t kLastStep = 0xfffffff0;
 constexpr std::int64_t kMostProcesses = 1'000'000;
 
-// The environment, read as what it should say.
+// The environment, with checked conversions.
 class Variables {
  public:
   explicit Variables(const Environment& get) : get_(get) {}
 
   bool has(const char* name) const { return get_(name) != nullptr; }
 
-  // "" when it is not set.
+  // "" if not set.
   std::string text(const char* name) const {
     const char* value = get_(name);
     return value == nullptr ? "" : value;
@@ -49,7 +49,7 @@ class Variables {
   const Environment& get_;
 };
 
-// How a launcher names the four numbers.
+// The variables in which a launcher passes the four numbers.
 struct Names {
   const char* rank;
   const char* size;
@@ -70,7 +70,7 @@ Status read_int(const Variables& variables, const char* name, std::int64_t low, 
   return {};
 }
 
-// Rank and size, and those of this machine where they are set.
+// Reads rank and size, and those of this machine if they are set.
 Status read_numbers(const Variables& variables, const Names& names, World& world) {
   for (const auto& [one, other] : {std::pair(names.rank, names.size),  //
                                    std::pair(names.size, names.rank)}) {
@@ -97,10 +97,11 @@ Status read_numbers(const Variables& variables, const Names& names, World& world
   return status;
 }
 
-// MASTER_PORT, or that of the job's name.
+// MASTER_PORT, or a port derived from the name of the job.
 Status read_port(const Variables& variables, const std::string& job, World& world) {
   if (variables.has("MASTER_PORT")) {
-    // torchrun's own store may listen there already: its workers are told so, and go one further.
+    // torchrun's own store may already listen there; it tells its workers so, and motley uses the
+    // next port.
     const bool taken = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
     int port = 0;
     const Status status = read_int(variables, "MASTER_PORT", 1, taken ? 65'534 : 65'535, port);
@@ -108,7 +109,7 @@ Status read_port(const Variables& variables, const std::string& job, World& worl
     return status;
   }
   if (world.size > 1 && job.empty()) {
-    return fail("MASTER_PORT is not set: it says at which port rank 0 can be reached");
+    return fail("MASTER_PORT is not set; set it to the port at which rank 0 can be reached");
   }
   world.master.port = world.size > 1 ? port_of_job(job) : 0;
   return {};
@@ -119,7 +120,7 @@ Status read_torch(const Variables& variables, World& world) {
   world.launcher = !run.empty()                        ? "torchrun"
                    : variables.has(kErrorFileVariable) ? "motley launch"
                                                        : "environment";
-  world.token = run == "none" ? "" : run;  // "none" is what torchrun says when it knows nothing
+  world.token = run == "none" ? "" : run;  // torchrun says "none" if there is no id
   const Status status = read_numbers(variables, kTorch, world);
   return status ? read_port(variables, "", world) : status;
 }
@@ -136,12 +137,12 @@ Status read_open_mpi(const Variables& variables, World& world) {
   if (world.local_size != world.size && world.master.host.empty()) {
     return fail(
         "MASTER_ADDR is not set, and mpirun started processes on several machines: "
-        "mpirun -x MASTER_ADDR=<the machine of rank 0> says where they come together");
+        "start them with mpirun -x MASTER_ADDR=<the machine of rank 0>");
   }
   return read_port(variables, world.token, world);
 }
 
-// "5,4(x3)": processes on each node. nullopt for what does not look like this.
+// Parses "5,4(x3)": processes per node. nullopt for anything else.
 std::optional<int> tasks_on(std::string_view list, std::int64_t node) {
   while (!list.empty()) {
     const auto item = list.substr(0, list.find(','));
@@ -186,7 +187,7 @@ Status read_slurm(const Variables& variables, World& world) {
     return tl::unexpected(step.error());
   }
   if (*step > kLastStep) {
-    return {};  // rank 0 of as many tasks as the job may have, but nobody started them
+    return {};  // Slurm sets these for a batch script too, but it started no tasks
   }
   world.launcher = "srun";
   world.token =
@@ -237,7 +238,7 @@ Result<std::string> first_host(std::string_view list) {
   std::string host;
   while (!list.empty() && list.front() != ',') {
     if (list.front() == ']') {
-      return fail("a ] without its [");
+      return fail("] without [");
     }
     if (list.front() != '[') {
       host += list.front();
@@ -246,7 +247,7 @@ Result<std::string> first_host(std::string_view list) {
     }
     const auto close = list.find(']');
     if (close == list.npos) {
-      return fail("a [ without its ]");
+      return fail("[ without ]");
     }
     const auto ranges = list.substr(1, close - 1);
     const auto first = ranges.substr(0, ranges.find_first_of(",-"));
@@ -257,12 +258,12 @@ Result<std::string> first_host(std::string_view list) {
     list.remove_prefix(close + 1);
   }
   if (host.empty()) {
-    return fail("names no host");
+    return fail("it names no host");
   }
   return host;
 }
 
-// FNV-1a, which is the same everywhere and for ever.
+// FNV-1a, which is the same on all platforms and will not change.
 std::uint16_t port_of_job(std::string_view name) {
   constexpr std::uint64_t kLowest = 20'000;
   constexpr std::uint64_t kPorts = 12'000;

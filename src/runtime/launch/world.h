@@ -1,16 +1,16 @@
-// World: which of a run's processes this one is, and where they come together, as whoever started
-// them says it in the environment.
+// World: which process of a run this is and where the processes meet, according to the environment
+// that the launcher has set.
 //
-//   auto world = world_from(std::getenv);      // Result<World>: a half-set environment is an error
-//   world->rank, world->size, world->master
+//   auto world = world_from(std::getenv);      // Result<World>: an incomplete environment is an
+//   error world->rank, world->size, world->master
 //
-// Read in this order; the first that is there decides:
-//   RANK, WORLD_SIZE               torchrun's; `motley launch` and people set the same
-//   OMPI_COMM_WORLD_RANK, _SIZE    mpirun of Open MPI
-//   SLURM_PROCID, SLURM_STEP_ID    srun; a batch script alone is no step, and so one process
-//   nothing                        a process alone
+// Variables are read in this order; the first group that is present decides:
+//   RANK, WORLD_SIZE               of torchrun; `motley launch` and users set the same
+//   OMPI_COMM_WORLD_RANK, _SIZE    of Open MPI's mpirun
+//   SLURM_PROCID, SLURM_STEP_ID    of srun; a batch script by itself counts as a single process
+//   none of them                   a single process
 //
-// Pure: it touches no socket and resolves no name.
+// Pure: it opens no socket and resolves no name.
 #pragma once
 
 #include <cstdint>
@@ -28,26 +28,27 @@ struct World {
   Rank rank = 0;
   int size = 1;
   int local_rank = 0;  // on this machine
-  int local_size = 1;  // processes on this machine, as far as is known
-  Endpoint master;     // where rank 0's rendezvous is; port 0: this process alone, any port
+  int local_size = 1;  // processes on this machine, as far as known
+  Endpoint master;     // rank 0's rendezvous; port 0: a single process, any port
   // For messages: "none", "environment" (set by hand), "motley launch", "torchrun", "mpirun",
   // "srun".
   std::string launcher = "none";
-  std::string token;  // shared by the run's processes; "" when nothing is known
+  std::string token;  // shared by the run's processes; "" if unknown
 };
 
-// A process that `motley launch` started says there why it failed (runtime/launch/launcher.h).
+// The file in which a process started by `motley launch` says why it failed
+// (runtime/launch/launcher.h).
 inline constexpr const char* kErrorFileVariable = "MOTLEY_ERROR_FILE";
 
-using Environment = std::function<const char*(const char* name)>;  // as std::getenv
+using Environment = std::function<const char*(const char* name)>;  // like std::getenv
 Result<World> world_from(const Environment& get);
 
-// The first host of a list as Slurm writes it: "node[03-07,9],other" -> "node03",
+// The first host of a list in Slurm's notation: "node[03-07,9],other" -> "node03",
 // "rack[1-2]n[1-4]" -> "rack1n1". The error says what is wrong with the list.
 Result<std::string> first_host(std::string_view list);
 
-// A port below those that Linux gives out by itself (32768 and up), from the name of a job: the
-// same in all processes of the job, and seldom that of another one.
+// A port derived from the name of a job: the same in all processes of the job, rarely that of
+// another job, and below the range that Linux gives out by itself (32768 and up).
 std::uint16_t port_of_job(std::string_view name);
 
 }  // namespace motley

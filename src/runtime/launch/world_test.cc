@@ -106,7 +106,7 @@ TEST(World, ByHand) {
             "motley launch");
   EXPECT_EQ(world_of({{"RANK", "0"}, {"WORLD_SIZE", "1"}}).value().master.port, 0);
   EXPECT_EQ(error_of(without(kTorchrun, "MASTER_PORT")),
-            "MASTER_PORT is not set: it says at which port rank 0 can be reached");
+            "MASTER_PORT is not set; set it to the port at which rank 0 can be reached");
 }
 
 TEST(World, Mpirun) {
@@ -145,7 +145,7 @@ TEST(World, Srun) {
   EXPECT_EQ(world_of(without(kSrun, "SLURM_STEP_NODELIST")).value().master.host, "node01");
   EXPECT_EQ(world_of(with(kSrun, {{"MASTER_ADDR", "a"}})).value().master.host, "a");
   EXPECT_EQ(error_of(with(kSrun, {{"SLURM_STEP_NODELIST", "a["}})),
-            "SLURM_STEP_NODELIST=a[: a [ without its ]; set MASTER_ADDR to the machine of rank 0");
+            "SLURM_STEP_NODELIST=a[: [ without ]; set MASTER_ADDR to the machine of rank 0");
 }
 
 TEST(World, TasksOnThisNodeOfSlurm) {
@@ -163,7 +163,7 @@ TEST(World, TasksOnThisNodeOfSlurm) {
   }
 }
 
-// Slurm gives a batch script a rank, too, but it is the only process there is.
+// Slurm gives a batch script a rank too, but it is the only process.
 TEST(World, ABatchScriptIsAlone) {
   const auto batch = without(kSrun, "SLURM_STEP_ID");
   const auto shell = with(kSrun, {{"SLURM_STEP_ID", "4294967290"}});
@@ -175,7 +175,7 @@ TEST(World, ABatchScriptIsAlone) {
   }
 }
 
-TEST(World, TheFirstThatIsThereDecides) {
+TEST(World, TheFirstGroupThatIsSetDecides) {
   EXPECT_EQ(world_of(with(kSrun, kMpirun)).value().launcher, "mpirun");
   EXPECT_EQ(world_of(with(with(kSrun, kMpirun), kTorchrun)).value().launcher, "environment");
   for (const Settings& settings : {kTorchrun, kMpirun, kSrun}) {
@@ -235,7 +235,7 @@ RC_GTEST_PROP(World, RanksAreBelowTheSize, ()) {
   }
 }
 
-// Whatever a variable holds, it is understood as the number it is, or refused.
+// Any text is either read as a number or refused.
 RC_GTEST_PROP(World, AnyTextIsANumberOrAnError, ()) {
   const auto text =
       *rc::gen::container<std::string>(rc::gen::elementOf(std::string("0123456-+ x")));
@@ -252,8 +252,8 @@ RC_GTEST_PROP(World, AnyTextIsANumberOrAnError, ()) {
 }
 
 struct HostList {
-  std::string text;   // as Slurm writes it
-  std::string first;  // the host that comes first when it is written out
+  std::string text;   // in Slurm's notation
+  std::string first;  // the first host when written out
 };
 
 HostList any_host() {
@@ -296,19 +296,19 @@ RC_GTEST_PROP(World, AnyHostListGivesAHostOrAnError, ()) {
   }
 }
 
-TEST(World, WhatIsNoHostList) {
+TEST(World, InvalidHostLists) {
   for (const char* wrong : {"", ",a", "a[", "a]", "a[]", "a[-3]", "a[,3]", "a[b]"}) {
     EXPECT_FALSE(first_host(wrong)) << wrong;
   }
 }
 
-RC_GTEST_PROP(World, PortsOfJobsAreBelowThoseThatLinuxGivesOut, ()) {
+RC_GTEST_PROP(World, PortsOfJobsAreBelowTheEphemeralRange, ()) {
   const int port = port_of_job(*rc::gen::arbitrary<std::string>());
   RC_ASSERT(port >= 20'000);
   RC_ASSERT(port < 32'000);
 }
 
-// Processes of one run may be of builds that differ: this never changes.
+// Processes of one run may come from different builds, so this must never change.
 TEST(World, ThePortOfAJobIsTheSameForEver) {
   EXPECT_EQ(port_of_job(""), 20'000 + 0xcbf29ce484222325 % 12'000);
   EXPECT_EQ(port_of_job("a"), 20'000 + 0xaf63dc4c8601ec8c % 12'000);

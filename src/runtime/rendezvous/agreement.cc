@@ -11,10 +11,10 @@ namespace motley {
 namespace {
 
 // A key of a job with its value, or a tensor with its shape.
-struct Entry {
+struct JobEntry {
   std::string name;
   std::string value;
-  bool operator==(const Entry&) const = default;
+  bool operator==(const JobEntry&) const = default;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -28,15 +28,15 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-Entry split(const std::string& line, const std::string& separator) {
+JobEntry split(const std::string& line, const std::string& separator) {
   const auto at = line.find(separator);
-  return at == line.npos ? Entry{line, ""}
-                         : Entry{line.substr(0, at), line.substr(at + separator.size())};
+  return at == line.npos ? JobEntry{line, ""}
+                         : JobEntry{line.substr(0, at), line.substr(at + separator.size())};
 }
 
-// Keys with their tables: "train.batch", and "cluster.event[1].time" of a list of tables.
-std::vector<Entry> entries_of_job(const std::string& text) {
-  std::vector<Entry> entries;
+// Keys with their tables: "train.batch", or "cluster.event[1].time" in a list of tables.
+std::vector<JobEntry> entries_of_job(const std::string& text) {
+  std::vector<JobEntry> entries;
   std::map<std::string, int> tables;
   std::string section;
   for (const std::string& line : lines_of(text)) {
@@ -46,7 +46,7 @@ std::vector<Entry> entries_of_job(const std::string& text) {
     } else if (line.starts_with("[") && line.ends_with("]")) {
       section = line.substr(1, line.size() - 2) + ".";
     } else if (!line.starts_with("#")) {
-      Entry entry = split(line, " = ");
+      JobEntry entry = split(line, " = ");
       entry.name = section + entry.name;
       entries.push_back(std::move(entry));
     }
@@ -54,22 +54,22 @@ std::vector<Entry> entries_of_job(const std::string& text) {
   return entries;
 }
 
-std::vector<Entry> entries_of_parameters(const std::string& text) {
-  std::vector<Entry> entries;
+std::vector<JobEntry> entries_of_parameters(const std::string& text) {
+  std::vector<JobEntry> entries;
   for (const std::string& line : lines_of(text)) {
     entries.push_back(split(line, " "));
   }
   return entries;
 }
 
-// The place of the first entries that differ; the shorter list may end there.
-std::size_t first_difference(const std::vector<Entry>& one, const std::vector<Entry>& other) {
+// The index of the first entries that differ; the shorter list may end there.
+std::size_t first_difference(const std::vector<JobEntry>& one, const std::vector<JobEntry>& other) {
   const auto [place, unused] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
   return static_cast<std::size_t>(place - one.begin());
 }
 
-bool has(const std::vector<Entry>& entries, const std::string& name) {
-  return std::ranges::count(entries, name, &Entry::name) > 0;
+bool has(const std::vector<JobEntry>& entries, const std::string& name) {
+  return std::ranges::count(entries, name, &JobEntry::name) > 0;
 }
 
 std::string process_of(const Peer& peer) {
@@ -123,7 +123,7 @@ std::optional<std::string> job_difference(const Peer& peer, const Peer& host) {
                        for_people(theirs[place].value), peer_name, for_people(ours[place].value),
                        host_name);
   }
-  // One of them has a key that the other has not.
+  // One of them has a key that the other lacks.
   if (is_theirs && (!is_ours || !has(ours, theirs[place].name))) {
     return fmt::format("{} is {} for {}, not set for {}", for_people(theirs[place].name),
                        for_people(theirs[place].value), peer_name, host_name);
@@ -144,12 +144,14 @@ std::optional<std::string> parameter_difference(const Peer& peer, const Peer& ho
   if (place == theirs.size() && place == ours.size()) {
     return std::nullopt;
   }
-  const auto whole = [](const Entry& entry) { return for_people(entry.name + " " + entry.value); };
+  const auto whole = [](const JobEntry& entry) {
+    return for_people(entry.name + " " + entry.value);
+  };
   if (place == ours.size()) {
-    return fmt::format("{} has {}, {} has not", peer_name, whole(theirs[place]), host_name);
+    return fmt::format("{} has {}, {} does not", peer_name, whole(theirs[place]), host_name);
   }
   if (place == theirs.size()) {
-    return fmt::format("{} has {}, {} has not", host_name, whole(ours[place]), peer_name);
+    return fmt::format("{} has {}, {} does not", host_name, whole(ours[place]), peer_name);
   }
   if (theirs[place].name == ours[place].name) {
     return fmt::format("{} is {} for {}, {} for {}", for_people(ours[place].name),

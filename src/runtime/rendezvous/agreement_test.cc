@@ -9,6 +9,7 @@
 
 #include "job/keys.h"
 #include "job/print.h"
+#include "sync/registry.h"
 
 namespace motley::agreement_test {
 namespace {
@@ -51,19 +52,19 @@ TEST(Agreement, Versions) {
 
 TEST(Agreement, TheKeyOfAJobThatDiffers) {
   Job job = default_job();
-  const std::string ours = to_toml(job);
+  const std::string ours = to_toml(job_schema(), job);
   EXPECT_EQ(jobs(ours, ours), std::nullopt);
   job.train.batch = 128;
-  EXPECT_EQ(jobs(to_toml(job), ours),
+  EXPECT_EQ(jobs(to_toml(job_schema(), job), ours),
             "train.batch is 128 for rank 2 (pid 77 on b), 256 for rank 0 (pid 70 on a)");
 }
 
 TEST(Agreement, TheTableOfAJobThatDiffers) {
   Job job = default_job();
   job.cluster.events = {{1, 0, 1}, {2, 0, 1}};
-  const std::string ours = to_toml(job);
+  const std::string ours = to_toml(job_schema(), job);
   job.cluster.events[1].speed = 0.5;
-  EXPECT_EQ(jobs(to_toml(job), ours),
+  EXPECT_EQ(jobs(to_toml(job_schema(), job), ours),
             "cluster.event[1].speed is 0.5 for rank 2 (pid 77 on b), 1 for rank 0 (pid 70 on a)");
 }
 
@@ -78,7 +79,7 @@ TEST(Agreement, AKeyThatOneJobHasNot) {
             "a.y is 2 for rank 2 (pid 77 on b), not set for rank 0 (pid 70 on a)");
 }
 
-TEST(Agreement, WhoHasNoJobTakesWhatItIsGiven) {
+TEST(Agreement, APeerWithoutAJobAcceptsTheHosts) {
   EXPECT_EQ(jobs("", "x = 1\n"), std::nullopt);
   EXPECT_EQ(jobs("x = 1\n", ""), std::nullopt);
   EXPECT_EQ(parameters("", "w 3\n"), std::nullopt);
@@ -93,18 +94,18 @@ TEST(Agreement, Tensors) {
   EXPECT_EQ(parameters("fc1.weight 64x784\nfc2.weight 9\n", ours),
             "rank 2 (pid 77 on b) has fc2.weight 9 where rank 0 (pid 70 on a) has fc1.bias 64");
   EXPECT_EQ(parameters("fc1.weight 64x784\n", ours),
-            "rank 0 (pid 70 on a) has fc1.bias 64, rank 2 (pid 77 on b) has not");
+            "rank 0 (pid 70 on a) has fc1.bias 64, rank 2 (pid 77 on b) does not");
   EXPECT_EQ(parameters(ours + "mean 3\n", ours),
-            "rank 2 (pid 77 on b) has mean 3, rank 0 (pid 70 on a) has not");
+            "rank 2 (pid 77 on b) has mean 3, rank 0 (pid 70 on a) does not");
 }
 
-TEST(Agreement, WhatStrangersSayIsOneLine) {
+TEST(Agreement, UntrustedTextBecomesOneLine) {
   EXPECT_EQ(for_people("a\x1b[2J\nb\x7f"), "a?[2J?b?");
   EXPECT_EQ(for_people(std::string(201, 'x')), std::string(200, 'x') + "...");
   EXPECT_EQ(for_people(std::string(200, 'x')), std::string(200, 'x'));
 }
 
-// Jobs of the same keys: there is a difference if a value differs, and the first one is named.
+// Jobs with the same keys: they differ if a value differs, and the first difference is named.
 RC_GTEST_PROP(Agreement, TheFirstDifferenceIsNamed, ()) {
   const int count = *rc::gen::inRange(1, 12);
   std::string theirs;

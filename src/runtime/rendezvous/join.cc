@@ -22,21 +22,21 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kFirstPause(20);  // before it is tried again; twice as long each time
+constexpr milliseconds kFirstPause(20);  // before a retry; doubles each time
 constexpr milliseconds kLongestPause(500);
-constexpr std::chrono::duration<int, std::milli> kGlance(100);  // between two looks at signals
+constexpr std::chrono::duration<int, std::milli> kGlance(100);  // between two checks for signals
 constexpr Seconds kLongestWait = 1e8;  // years; more does not fit into a clock
-// For one address to answer; others of the same name are worth a try then.
+// For one address to answer; after that, other addresses of the same name are tried.
 constexpr auto kConnectPatience = std::chrono::seconds(5);
 
-// How long a peer waits: until a deadline, or until it is interrupted.
+// How long a peer waits: until a deadline or an interruption.
 class Patience {
  public:
   Patience(Seconds seconds, const Interruption& interrupted)
       : deadline_(Clock::now() + as_duration(std::min(seconds, kLongestWait))),
         interrupted_(interrupted) {}
 
-  // The same, for one of several things that may wait.
+  // The same, but at most for `time`.
   Patience at_most(Clock::duration time) const {
     Patience shorter = *this;
     shorter.deadline_ = std::min(deadline_, Clock::now() + time);
@@ -48,7 +48,7 @@ class Patience {
     return interrupted_ ? interrupted_() : std::nullopt;
   }
 
-  // Waits until the socket can be read or written; false when patience is over.
+  // Waits until the socket is readable or writable. False if the wait is over.
   bool wait_for(int socket, short events) const {
     do {
       pollfd ready{socket, events, 0};
@@ -59,7 +59,7 @@ class Patience {
     return false;
   }
 
-  // False when patience is over then.
+  // False if the wait is over afterwards.
   bool sleep(milliseconds time) const {
     const Patience pause = at_most(time);
     while (!pause.is_over()) {
@@ -77,7 +77,7 @@ class Patience {
   const Interruption& interrupted_;
 };
 
-// One that is connected, or the error of the system.
+// A connected socket, or the system's error.
 tl::expected<Descriptor, int> connect_to(const Address& address, const Patience& patience) {
   Descriptor socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) {
@@ -94,15 +94,15 @@ tl::expected<Descriptor, int> connect_to(const Address& address, const Patience&
   if (error != 0) {
     return tl::unexpected(error);
   }
-  // Where nobody listens, the kernel may choose that very port for this side, and connects it to
-  // itself.
+  // If nothing listens, the kernel may choose that very port for this side and connect the socket
+  // to itself.
   if (show(own_address(socket.get()).endpoint()) == show(peer_address(socket.get()).endpoint())) {
     return tl::unexpected(ECONNREFUSED);
   }
   return socket;
 }
 
-// False when the other side is gone, or takes nothing until patience is over.
+// Sends a line. False if the other side is gone or does not accept it in time.
 bool say(int socket, const std::string& line, const Patience& patience) {
   std::size_t said = 0;
   while (said < line.size()) {
@@ -116,7 +116,7 @@ bool say(int socket, const std::string& line, const Patience& patience) {
   return true;
 }
 
-// A line; nullopt when the other side is gone before its end, or silent until patience is over.
+// Receives a line. nullopt if the other side closes before its end or is silent for too long.
 std::optional<std::string> hear(int socket, const Patience& patience) {
   std::string heard;
   std::array<char, 4096> piece;
@@ -131,18 +131,18 @@ std::optional<std::string> hear(int socket, const Patience& patience) {
       return std::nullopt;
     }
   }
-  return heard;  // no end: nobody will understand it
+  return heard;  // too long: cannot be parsed
 }
 
 std::string line_of(const Peer& me) {
-  std::random_device device;  // two visits should differ, no more
+  std::random_device device;  // only needs to differ between attempts
   Json said = {{"motley", me.version},
                {"host", me.host},
                {"pid", me.pid},
                {"token", me.token},
                {"job", me.job},
                {"parameters", me.parameters},
-               {"visit", fmt::format("{:08x}{:08x}", device(), device())}};
+               {"attempt", fmt::format("{:08x}{:08x}", device(), device())}};
   if (me.rank) {
     said["rank"] = *me.rank;
   }
@@ -160,7 +160,7 @@ Result<Admission> understand(const std::string& line, int socket) {
   };
   if (!is("rank", &Json::is_number_integer) || !is("token", &Json::is_string) ||
       !is("port", &Json::is_number_unsigned)) {
-    return fail("{} is no rendezvous of motley: it answers \"{}\"", show(rendezvous),
+    return fail("{} is not a motley rendezvous: it answered \"{}\"", show(rendezvous),
                 for_people(line));
   }
   Admission admission;
@@ -171,15 +171,15 @@ Result<Admission> understand(const std::string& line, int socket) {
   return admission;
 }
 
-// Why there is no answer yet, as the rest of a sentence.
+// Why there is no answer yet, as part of a sentence.
 std::string absence(const Endpoint& rendezvous, int error) {
   if (error == ECONNREFUSED) {
-    return "nobody listens at " + show(rendezvous);
+    return "nothing listens at " + show(rendezvous);
   }
   return fmt::format("{} cannot be reached ({})", show(rendezvous), std::strerror(error));
 }
 
-// One try at all addresses of the rendezvous: an answer, or why there is none.
+// One attempt at all addresses of the rendezvous: an answer, or why there is none.
 struct Attempt {
   std::optional<Result<Admission>> answer;
   std::string trouble;
@@ -224,7 +224,7 @@ Result<Admission> join_rendezvous(const Endpoint& rendezvous, const Peer& me, Se
                                   const Interruption& interrupted) {
   const std::string line = line_of(me);
   if (line.size() > kLongestLine) {
-    return fail("{} has too much to say at the rendezvous: {} bytes of at most {}",
+    return fail("the description of {}'s job and model is too long: {} bytes (at most {})",
                 name_of_peer(me), line.size(), kLongestLine);
   }
   const Patience patience(deadline, interrupted);
@@ -237,8 +237,8 @@ Result<Admission> join_rendezvous(const Endpoint& rendezvous, const Peer& me, Se
       if (const auto why = patience.why_interrupted()) {
         return fail("{}", *why);
       }
-      return fail("{} is missing: {} after {:g} s", me.rank ? "rank 0" : "the coordinator",
-                  tried.trouble, deadline);
+      return fail("timed out after {:g} s waiting for {}: {}", deadline,
+                  me.rank ? "rank 0" : "the coordinator", tried.trouble);
     }
   }
 }

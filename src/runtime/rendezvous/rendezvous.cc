@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostVisits = 4096;              // more wait in the kernel's queue
-constexpr std::chrono::milliseconds kLongestLook(10);  // the rest waits for the next one
-constexpr std::size_t kMostHeard = 256 << 20;          // bytes of peers that are not done speaking
+constexpr std::size_t kMostConnections = 4096;         // more wait in the kernel's queue
+constexpr std::chrono::milliseconds kLongestLook(10);  // per call; the rest waits for the next one
+constexpr std::size_t kMostHeard = 256 << 20;          // bytes of unfinished requests
 
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
@@ -39,15 +39,15 @@ std::optional<Rank> rank_at(const Json& object) {
   return fits ? std::optional(static_cast<Rank>(*rank)) : std::nullopt;
 }
 
-// An object of plain values. What is nested is not kept: nobody needs it, and it would be a way to
-// fill our memory.
+// A JSON object of plain values. Nested values are dropped: they are not needed and could fill the
+// memory.
 Json parse_flat(const std::string& line) {
   const auto is_flat = [](int depth, Json::parse_event_t, Json&) { return depth <= 1; };
   return line.starts_with('{') ? Json::parse(line, is_flat, false) : Json();
 }
 
-// Of another version, all but its version may be missing.
-Peer visitor_from(const Json& object, const Endpoint& from) {
+// A peer of another version may lack everything but its version.
+Peer peer_from(const Json& object, const Endpoint& from) {
   Peer peer;
   peer.version = text_at(object, "motley");
   peer.rank = rank_at(object);
@@ -68,7 +68,7 @@ std::string trouble_with(const Address& address, int error) {
     case EADDRINUSE:
       return where + " is in use";
     case EADDRNOTAVAIL:
-      return where + " is no address of this machine";
+      return where + " is not an address of this machine";
     default:
       return fmt::format("cannot listen at {}: {}", where, std::strerror(error));
   }
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::open(const std::string& address,
   if (!addresses) {
     return fail("cannot listen at {}: {}", show({address, port}), addresses.error().message);
   }
-  // A name may have addresses that this machine does not, as "localhost" where there is no IPv6.
+  // A name may have addresses that this machine lacks, such as "localhost" without IPv6.
   Result<Descriptor> socket = listen_at(addresses->front());
   for (std::size_t next = 1; !socket && next < addresses->size(); ++next) {
     socket = listen_at((*addresses)[next]);
@@ -116,9 +116,9 @@ Rendezvous::Rendezvous(Descriptor socket, RendezvousRules rules)
 void Rendezvous::look() {
   let_in();
   const auto end = Clock::now() + kLongestLook;
-  std::erase_if(visits_, [&](Visit& visit) {
-    const bool over = Clock::now() < end && is_over(visit);
-    held_ -= over ? visit.heard.size() : 0;
+  std::erase_if(connections_, [&](PeerConnection& connection) {
+    const bool over = Clock::now() < end && is_over(connection);
+    held_ -= over ? connection.heard.size() : 0;
     return over;
   });
 }
@@ -126,44 +126,44 @@ void Rendezvous::look() {
 void Rendezvous::let_in() {
   const auto patience =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(rules_.patience));
-  while (visits_.size() < kMostVisits) {
+  while (connections_.size() < kMostConnections) {
     Descriptor socket(accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {
-      visits_.push_back({std::move(socket), Clock::now() + patience});
+      connections_.push_back({std::move(socket), Clock::now() + patience});
     } else if (errno != ECONNABORTED && errno != EINTR) {
-      return;  // nobody there, or no room for more files: they wait
+      return;  // no one is waiting, or the limit on descriptors is reached
     }
   }
 }
 
-bool Rendezvous::is_over(Visit& visit) {
-  if (Clock::now() > visit.deadline) {
+bool Rendezvous::is_over(PeerConnection& connection) {
+  if (Clock::now() > connection.deadline) {
     return true;
   }
-  if (visit.answer.empty()) {
-    if (!hear(visit)) {
+  if (connection.answer.empty()) {
+    if (!hear(connection)) {
       return true;
     }
-    const auto end = visit.heard.find('\n');
+    const auto end = connection.heard.find('\n');
     if (end == std::string::npos) {
       return false;
     }
-    const Endpoint from = peer_address(visit.socket.get()).endpoint();
-    visit.answer = answer(visit.heard.substr(0, end), from);
+    const Endpoint from = peer_address(connection.socket.get()).endpoint();
+    connection.answer = answer(connection.heard.substr(0, end), from);
   }
-  const ssize_t sent =
-      send(visit.socket.get(), visit.answer.data(), visit.answer.size(), MSG_NOSIGNAL);
+  const ssize_t sent = send(connection.socket.get(), connection.answer.data(),
+                            connection.answer.size(), MSG_NOSIGNAL);
   if (sent < 0) {
     return !would_block();
   }
-  visit.answer.erase(0, static_cast<std::size_t>(sent));
-  return visit.answer.empty();
+  connection.answer.erase(0, static_cast<std::size_t>(sent));
+  return connection.answer.empty();
 }
 
-bool Rendezvous::hear(Visit& visit) {
+bool Rendezvous::hear(PeerConnection& connection) {
   std::array<char, 65'536> piece;
   while (true) {
-    const ssize_t size = recv(visit.socket.get(), piece.data(), piece.size(), 0);
+    const ssize_t size = recv(connection.socket.get(), piece.data(), piece.size(), 0);
     if (size < 0) {
       return would_block();
     }
@@ -171,12 +171,12 @@ bool Rendezvous::hear(Visit& visit) {
       return false;
     }
     const auto count = static_cast<std::size_t>(size);
-    visit.heard.append(piece.data(), count);
+    connection.heard.append(piece.data(), count);
     held_ += count;
     if (std::memchr(piece.data(), '\n', count) != nullptr) {
       return true;
     }
-    if (visit.heard.size() > kLongestLine || held_ > kMostHeard) {
+    if (connection.heard.size() > kLongestLine || held_ > kMostHeard) {
       return false;
     }
   }
@@ -186,14 +186,14 @@ std::string Rendezvous::answer(const std::string& line, const Endpoint& from) {
   Json told = {{"motley", rules_.host.version}};
   const Json said = parse_flat(line);
   if (!said.is_object() || text_at(said, "motley").empty()) {
-    told["refused"] = "this is the rendezvous of a run of motley: use `motley worker --join`";
+    told["refused"] = "this is the rendezvous of a motley run: join it with `motley worker --join`";
   } else {
-    Peer peer = visitor_from(said, from);
-    const std::string visit = text_at(said, "visit");
-    if (is_here_already(peer, visit)) {
+    Peer peer = peer_from(said, from);
+    const std::string attempt = text_at(said, "attempt");
+    if (is_here_already(peer, attempt)) {
       return "";
     }
-    if (const auto reason = objection(peer, visit)) {
+    if (const auto reason = objection(peer, attempt)) {
       told["refused"] = fmt::format("refused by {}: {}", name_of_host(rules_.host), *reason);
     } else {
       told["rank"] = *peer.rank;
@@ -204,15 +204,15 @@ std::string Rendezvous::answer(const std::string& line, const Endpoint& from) {
   return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-// A process comes once for each rank that it has: as a worker, and for servers beside it. The host
-// may come through its own rendezvous; who asks again has not heard the answer.
-bool Rendezvous::is_here_already(const Peer& peer, const std::string& visit) const {
+// A process joins once for each of its ranks: as a worker, and for servers beside it. The host may
+// join its own rendezvous. A peer that repeats its attempt has not received the answer.
+bool Rendezvous::is_here_already(const Peer& peer, const std::string& attempt) const {
   if (!peer.rank || peer.rank == rules_.host.rank) {
     return false;
   }
   const auto found = joined_.find(*peer.rank);
   const bool is_taken = found != joined_.end();
-  if (is_of_this_run(*peer.rank) && (!is_taken || found->second.visit == visit)) {
+  if (is_of_this_run(*peer.rank) && (!is_taken || found->second.attempt == attempt)) {
     return false;
   }
   const auto is_same = [&](const auto& item) {
@@ -222,16 +222,16 @@ bool Rendezvous::is_here_already(const Peer& peer, const std::string& visit) con
   return is_taken ? is_same(*found) : std::ranges::any_of(joined_, is_same);
 }
 
-// Why this peer cannot come in; otherwise it has its rank.
-std::optional<std::string> Rendezvous::objection(Peer& peer, const std::string& visit) {
+// Why this peer is refused. If it is not, it gets its rank.
+std::optional<std::string> Rendezvous::objection(Peer& peer, const std::string& attempt) {
   const bool is_ours = peer.token == rules_.host.token;
   auto reason = version_difference(peer, rules_.host);
   if (!reason) {
     if (!is_ours) {
-      return fmt::format("{} is of another run: its token (MOTLEY_TOKEN) is not ours",
+      return fmt::format("{} belongs to another run: its token (MOTLEY_TOKEN) differs",
                          name_of_peer(peer));
     }
-    const auto rank = rank_for(peer, visit);
+    const auto rank = rank_for(peer, attempt);
     if (!rank) {
       return rank.error().message;
     }
@@ -241,11 +241,11 @@ std::optional<std::string> Rendezvous::objection(Peer& peer, const std::string& 
       reason = parameter_difference(peer, rules_.host);
     }
     if (!reason) {
-      joined_[*rank] = {peer, visit};
+      joined_[*rank] = {peer, attempt};
       return std::nullopt;
     }
   }
-  // A stranger of another version is no reason to end a run.
+  // A stranger with another version must not end the run.
   if (is_ours && !conflict_) {
     conflict_ = reason;
     conflict_began_ = Clock::now();
@@ -253,10 +253,10 @@ std::optional<std::string> Rendezvous::objection(Peer& peer, const std::string& 
   return reason;
 }
 
-Result<Rank> Rendezvous::rank_for(const Peer& peer, const std::string& visit) const {
+Result<Rank> Rendezvous::rank_for(const Peer& peer, const std::string& attempt) const {
   if (!peer.rank) {
     for (const auto& [rank, joined] : joined_) {
-      if (!visit.empty() && joined.visit == visit) {
+      if (!attempt.empty() && joined.attempt == attempt) {
         return rank;
       }
     }
@@ -270,15 +270,15 @@ Result<Rank> Rendezvous::rank_for(const Peer& peer, const std::string& visit) co
   const Rank rank = *peer.rank;
   if (const auto found = joined_.find(rank); found != joined_.end()) {
     const Peer& first = found->second.peer;
-    const Peer& host = rules_.host;  // which may come through its own rendezvous
+    const Peer& host = rules_.host;  // which may join its own rendezvous
     const bool is_host = rank == host.rank && peer.pid == host.pid && peer.host == host.host;
-    const bool asks_again = !visit.empty() && found->second.visit == visit;
+    const bool asks_again = !attempt.empty() && found->second.attempt == attempt;
     if (!is_host && !asks_again) {
-      return fail("rank {} came twice: first pid {} on {}, now pid {} on {}", rank, first.pid,
+      return fail("rank {} joined twice: first pid {} on {}, now pid {} on {}", rank, first.pid,
                   for_people(first.host), peer.pid, for_people(peer.host));
     }
   } else if (!is_of_this_run(rank)) {
-    return fail("{} is none of this run, which has ranks {} to {}", name_of_peer(peer),
+    return fail("{} is not part of this run, which has ranks {} to {}", name_of_peer(peer),
                 rules_.first, rules_.first + rules_.ranks - 1);
   }
   return rank;

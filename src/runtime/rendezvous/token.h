@@ -1,15 +1,15 @@
-// A token: what the processes of a run share, and strangers do not have.
+// The token: a secret that the processes of a run share.
 #pragma once
 
 #include <string>
 
 namespace motley {
 
-// 128 bits that nobody can guess, as text.
+// 128 random bits, as text.
 std::string random_token();
 
-// Where a process finds the one of its run.
+// The environment variable that holds the token of a run.
 inline constexpr const char* kTokenVariable = "MOTLEY_TOKEN";
-std::string token_of_environment();  // "": none
+std::string token_of_environment();  // "" if not set
 
 }  // namespace motley

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <variant>
 
 #include "base/bytes.h"
 
@@ -20,6 +21,11 @@ struct Writing {
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(const std::vector<T>& numbers) { bytes.put_numbers(std::span(numbers)); }
+  void operator()(const FigureValue& value) {
+    bytes.put(static_cast<std::uint8_t>(value.index()));
+    std::visit([this](const auto& its) { (*this)(its); }, value);
+  }
+  void operator()(std::monostate) {}
   // The number of entries of a list; its entries follow, each of so many bytes at least.
   template <class T>
   void count(const std::vector<T>& list, std::size_t /*least*/ = 1) {
@@ -38,6 +44,19 @@ struct Reading {
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
+  void operator()(FigureValue& value) { read(value, bytes.get<std::uint8_t>()); }
+  void operator()(std::monostate&) {}
+  // An index that no kind of value has reads as nothing.
+  template <std::size_t kKind = 0>
+  void read(FigureValue& value, std::size_t kind) {
+    if constexpr (kKind < std::variant_size_v<FigureValue>) {
+      if (kind == kKind) {
+        (*this)(value.emplace<kKind>());
+      } else {
+        read<kKind + 1>(value, kind);
+      }
+    }
+  }
   template <class T>
   void count(std::vector<T>& list, std::size_t least = 1) {
     list.resize(bytes.get_count(least));
@@ -155,6 +174,11 @@ void fields(auto&& each, auto& info) requires requires { info.result; }
   each(info.bytes_sent);
   each(info.paced_steps);
   each(info.missed_steps);
+  each.count(info.figures, 5);
+  for (auto& figure : info.figures) {
+    each(figure.name);
+    each(figure.value);
+  }
 }
 
 void fields(auto&& each, auto& info) requires requires { info.reason; }

@@ -28,7 +28,8 @@
 #include "motley/node/message.h"
 #include "motley/sync/task.h"
 #include "record/run_record.h"
-#include "runtime/run/evaluator.h"
+#include "runtime/run/outcome.h"
+#include "runtime/run/snapshot_info.h"
 #include "sync/loop.h"
 
 namespace motley {
@@ -84,13 +85,6 @@ struct ProgressInfo {
   LossMeter loss;  // of the samples since it last told
   Activity activity;
   WorkerNews news;
-};
-struct DoneInfo {
-  WorkerResult result;
-  std::int64_t cluster_samples = 0;
-  std::int64_t bytes_sent = 0;
-  std::int64_t paced_steps = 0;
-  std::int64_t missed_steps = 0;
 };
 struct FailedInfo {
   Rank peer = kAnyRank;  // whose loss made it fail, if any

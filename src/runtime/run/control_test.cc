@@ -43,10 +43,21 @@ TEST(Control, WhatIsEncodedComesBack) {
   done.result = {
       100, 10, 7, {9, 5, 3, 1}, {{{7, {{3, 1}, "why"}}}, "look", 3, {0.5, 0.25, 0.125, true}}};
   done.bytes_sent = 12345678901;
+  done.figures = {{"none", {}},
+                  {"count", std::int64_t{3}},
+                  {"share", 0.5},
+                  {"counts", std::vector<std::int64_t>{1, 2}},
+                  {"shares", std::vector<double>{0.25}},
+                  {"reason", "why"}};
   const auto result = decode<DoneInfo>(encode(done));
   ASSERT_TRUE(result);
   EXPECT_EQ(result->result.times.communicate, 3);
   EXPECT_EQ(result->bytes_sent, 12345678901);
+  ASSERT_EQ(result->figures.size(), done.figures.size());
+  for (std::size_t i = 0; i < done.figures.size(); ++i) {
+    EXPECT_EQ(result->figures[i].name, done.figures[i].name);
+    EXPECT_EQ(result->figures[i].value, done.figures[i].value);
+  }
   const AllocationResult& allocation = result->result.allocation;
   ASSERT_EQ(allocation.history.size(), 1U);
   EXPECT_EQ(allocation.history[0].step, 7);

@@ -1,11 +1,15 @@
 // What is recorded of a run is what it came to, for every method.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <numeric>
 #include <set>
 
-#include "motley/sync/registry.h"
+#include "motley/sync/ashl.h"
+#include "motley/sync/hop.h"
+#include "motley/sync/partial_reduce.h"
 #include "runtime/simulate/simulate.h"
+#include "sync/registry.h"
 #include "tests/recording_monitor.h"
 #include "tests/simulated_job.h"
 #include "tests/toy_task.h"
@@ -16,8 +20,8 @@ namespace {
 Job job_for(std::string_view sync) {
   Job job = simulated_job(std::string(sync), {1, 1, 0.5, 0.25}, 40, 25);
   job.strategy.allocation = "adaptive";
-  job.strategy.partial_reduce.group = 2;
-  job.strategy.hop.max_jump = 4;
+  job.strategy.of<PartialReduceOptions>().group = 2;
+  job.strategy.of<HopOptions>().max_jump = 4;
   job.cluster.bandwidth.assign(4, 1e7);  // so that moving bytes shows
   return job;
 }
@@ -91,13 +95,13 @@ TEST_P(Recording, IsWhatTheRunCameTo) {
   expect_times_add_up(monitor.record, outcome);
   expect_no_gap_between_spans(monitor.record);
   expect_arrows_forward(monitor.record);
-  expect_behind(monitor.record, find_strategy(GetParam())->advance == Advance::kAtOwnPace);
+  expect_behind(monitor.record, find_method(GetParam())->advance == Advance::kAtOwnPace);
 }
 
 std::vector<std::string_view> names() {
   std::vector<std::string_view> all;
-  for (const StrategyEntry& entry : strategies()) {
-    all.push_back(entry.name);
+  for (const Method* method : methods()) {
+    all.push_back(method->name());
   }
   return all;
 }
@@ -141,14 +145,32 @@ TEST(Decisions, AreRecordedWithTheirReasons) {
   EXPECT_TRUE(kinds_decided(job_for("adsp")).contains("commits"));
   Job hop = job_for("hop");
   hop.strategy.allocation = "equal";
-  hop.strategy.hop.mode = "backup";
-  hop.strategy.hop.backup = 1;
-  hop.strategy.hop.max_gap = 5;
+  hop.strategy.of<HopOptions>().mode = HopMode::kBackup;
+  hop.strategy.of<HopOptions>().backup = 1;
+  hop.strategy.of<HopOptions>().max_gap = 5;
   EXPECT_EQ(kinds_decided(hop), Kinds{"jump"});
   Job ashl = job_for("ashl");
   ashl.strategy.allocation = "equal";
-  ashl.strategy.ashl.loss_preset = 1e9;
+  ashl.strategy.of<AshlOptions>().loss_preset = 1e9;
   EXPECT_EQ(kinds_decided(ashl), (Kinds{"plan", "stage"}));
+}
+
+// In a job of two servers each holds the fast workers back for the slowest, and says so.
+TEST(Decisions, OfServersAreRecorded) {
+  Job job = job_for("ps_ssp");
+  job.strategy.allocation = "equal";
+  job.strategy.ps.servers = 2;
+  RecordingMonitor monitor(job);
+  run(job, monitor);
+  std::map<Rank, std::set<std::string>> held;  // by server
+  monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
+    if (decided.decision.kind == "held") {
+      EXPECT_NE(decided.decision.reason.find("worker 3, the slowest"), std::string::npos);
+      held[decided.who].insert(decided.decision.what);
+    }
+  });
+  EXPECT_TRUE(held[4].contains("worker 0's commits wait"));
+  EXPECT_TRUE(held[5].contains("worker 0's commits wait"));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class RunMonitor {
   // Training begins. While it goes `activity_of` may be called from the calls below, and tells what
   // a worker is at.
   virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
-  // What a worker did, or kCoordinator: then it is its journal alone.
+  // What a worker did; of a server and of kCoordinator, their journals alone.
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
@@ -54,51 +54,5 @@ struct RunOutcome {
   std::optional<std::int64_t> simulated_events;
   std::optional<std::string> stopped;  // why it ended before its limit: "target", "SIGINT", ...
 };
-
-// How far a worker is.
-inline WorkerFigures figures_of(const WorkerResult& result, std::int64_t bytes_sent) {
-  return {.compute = result.times.compute,
-          .communicate = result.times.communicate,
-          .wait = result.times.wait,
-          .samples = result.samples,
-          .steps = result.steps,
-          .share = result.step_samples,
-          .bytes_sent = bytes_sent};
-}
-
-// One worker's line of the summary.
-inline WorkerSummary summary_of(Rank rank, const WorkerResult& result, std::int64_t bytes_sent) {
-  WorkerSummary worker;
-  worker.rank = rank;
-  worker.samples = result.samples;
-  worker.steps = result.steps;
-  worker.compute_seconds = result.times.compute;
-  worker.wait_seconds = result.times.wait;
-  worker.communicate_seconds = result.times.communicate;
-  worker.bytes_sent = bytes_sent;
-  worker.share = result.allocation.share;
-  if (const StepCost& cost = result.allocation.cost; cost.known()) {
-    worker.samples_per_second = static_cast<double>(worker.share) / cost.of(worker.share);
-    worker.overhead_seconds = cost.fixed_known ? std::optional(cost.fixed) : std::nullopt;
-  }
-  return worker;
-}
-
-inline AllocationSummary summary_of(const AllocationResult& allocation) {
-  AllocationSummary summary;
-  for (const ShareChange& change : allocation.history) {
-    summary.history.push_back({change.step, change.decision.shares, change.decision.reason});
-  }
-  summary.last_look = allocation.last_look;
-  return summary;
-}
-
-// The run lasts until its last worker is done: until then the others wait. After this the three
-// parts of every worker's time add up to the run's.
-inline void wait_for_the_last(RunOutcome& outcome) {
-  for (WorkerSummary& worker : outcome.workers) {
-    worker.wait_seconds = outcome.seconds - worker.compute_seconds - worker.communicate_seconds;
-  }
-}
 
 }  // namespace motley

@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "runtime/run/evaluator.h"
+#include "runtime/run/snapshot_info.h"
 
 namespace motley {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "motley/sync/method.h"
 #include "runtime/simulate/simulate.h"
 
 namespace motley {
@@ -57,12 +58,6 @@ double solve(const Rising& rising, double target, double low, double high) {
   return low;
 }
 
-// Rates and rounds of a method that looks at its own speed say nothing about links; a method that
-// commits after every step loads the same servers.
-std::string probed_sync(const std::string& sync) {
-  return sync == "adsp" || sync == "ashl" ? "ps_asp" : sync;
-}
-
 Seconds middle(std::vector<Seconds> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -95,11 +90,13 @@ Job probe_for(const Job& job, std::int64_t parameters) {
   Job probe;
   probe.name = "calibration";
   probe.seed = job.seed;
-  probe.model = {.kind = "phantom", .path = "", .parameters = parameters};
+  probe.model = {.kind = ModelKind::kPhantom, .path = "", .parameters = parameters};
   probe.train.batch = job.cluster.workers;
   probe.train.eval_every = 0;
   probe.strategy = job.strategy;
-  probe.strategy.sync = probed_sync(job.strategy.sync);
+  if (const Method* other = method_of(job).calibrate_as) {
+    probe.strategy.sync = other->name();
+  }
   probe.strategy.allocation = "equal";
   ClusterSpec& cluster = probe.cluster;
   cluster.workers = job.cluster.workers;

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "job/print.h"
 #include "runtime/simulate/simulate.h"
+#include "sync/registry.h"
 #include "tests/job_text.h"
 #include "tests/quiet_monitor.h"
 #include "tests/simulated_job.h"
@@ -104,9 +105,10 @@ TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
     const Job job = good("cluster = {workers = 3, speeds = [1, 0.5, 0.25]}",
                          {fmt::format("strategy.sync={}", sync)});
     const Job probe = probe_for(job, 1'000);
-    const auto read = parse_job(to_toml(probe), "job.toml", {}, Mode::kSimulate);
+    const auto read =
+        parse_job(job_schema(), to_toml(job_schema(), probe), "job.toml", {}, Mode::kSimulate);
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(to_toml(*read), to_toml(probe));
+    EXPECT_EQ(to_toml(job_schema(), *read), to_toml(job_schema(), probe));
   }
 }
 

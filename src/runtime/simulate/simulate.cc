@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "runtime/run/evaluator.h"
-#include "runtime/run/snapshot_merger.h"
+#include "motley/sync/method.h"
+#include "runtime/run/run_logic.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 #include "sync/ring_meeting.h"
@@ -18,28 +18,33 @@ class Simulation {
       : job_(job),
         task_(task),
         monitor_(monitor),
-        evaluator_(task, job),
-        ledger_options_(ledger_options(job, task.training_samples())),
-        cluster_(job.cluster, job.servers()) {
+        training_samples_(task.training_samples()),
+        logic_(rules_of(job, training_samples_)),
+        cluster_(job.cluster, servers_of(job)) {
     if (job.cluster.workers > RingMeeting::kMostByMessage) {
       meeting_ = std::make_unique<RingMeeting>(job.cluster.workers, ground());
     }
     for (Rank rank = 0; rank < job.cluster.workers; ++rank) {
       workers_.push_back(std::make_unique<Worker>(*this, rank));
     }
+    for (int server = 0; server < servers_of(job); ++server) {
+      servers_.push_back(std::make_unique<Server>());
+    }
   }
 
   RunOutcome run() {
     cluster_.start(kCoordinator, [&](Node& node) {
       service_ = serve(
-          node, job_, ledger_options_.dataset, [&] { return stopped_.has_value(); },
+          node, job_, training_samples_, [&] { return logic_.stopped().has_value(); },
           &service_journal_);
     });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
     }
-    for (int server = 0; server < job_.servers(); ++server) {
-      cluster_.start(job_.cluster.workers + server, [&](Node& node) { run_server(node, job_); });
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      cluster_.start(rank_of_server(i), [&, server = servers_[i].get()](Node& node) {
+        server->figures = run_server(node, job_, &server->journal);
+      });
     }
     monitor_.on_begin(
         [&](Rank rank) { return workers_[static_cast<std::size_t>(rank)]->journal.activity(); });
@@ -47,7 +52,7 @@ class Simulation {
     try {
       cluster_.run();
     } catch (const Interrupted& interrupted) {
-      throw RunFailed(interrupted.what());
+      throw RunFailed(monitor_.abandon_requested() ? kAbandoned : interrupted.what());
     } catch (const Deadlock& deadlock) {
       throw RunFailed(deadlock.what());
     }
@@ -62,20 +67,19 @@ class Simulation {
 
     void train_on(Node& node) {
       result =
-          train(node, {sim.job_, sim.ledger_options_.dataset, *replica, *this,
+          train(node, {sim.job_, sim.training_samples_, *replica, *this,
                        [this] { return sim.stop_requested(*this); }, sim.meeting_.get(), &journal});
     }
 
     void on_step(Seconds seconds, const Progress& progress, const WorkerResult& so_far) override {
-      last = progress;
-      sim.loss_.add(progress.loss_sum, progress.loss_samples);
+      cluster_samples = progress.samples;
       sim.tell_news(*this, so_far);
       sim.on_step(rank, seconds, progress);
     }
 
     void on_snapshot(Seconds seconds, const Progress& progress, Replica& its_replica) override {
       const SnapshotNote note{seconds, progress.samples, false, *progress.evaluate, {}};
-      if (const auto whole = sim.merger_.add({note, snapshot_of(its_replica)})) {
+      if (const auto whole = sim.logic_.on_snapshot({note, snapshot_of(its_replica)})) {
         sim.evaluate(*whole);
       }
     }
@@ -85,19 +89,27 @@ class Simulation {
     std::unique_ptr<Replica> replica;
     Journal journal;
     WorkerResult result;
-    Progress last;
-    std::int64_t asked = 0;  // whether to stop, so many times
+    std::int64_t cluster_samples = 0;  // as of its last step
+    std::int64_t asked = 0;            // how often it has asked whether to stop
   };
 
-  // Workers that go from step to step together ask once in each. Of a phantom no sum tells one what
-  // another was told, so all get the same answer to the same question: the wish to stop counts from
-  // the first that nobody has asked yet.
+  struct Server {
+    Journal journal;
+    Figures figures;  // when it is over
+  };
+  Rank rank_of_server(std::size_t server) const {
+    return job_.cluster.workers + static_cast<Rank>(server);
+  }
+
+  // Workers that go from step to step together ask once in each step, and agree on the answer in
+  // the sum of their gradients. Phantom blocks carry no data, so here every worker gets the same
+  // answer to its n-th question: a stop counts from the first question that nobody has asked yet.
   bool stop_requested(Worker& worker) {
     if (!job_.phantom()) {
-      return stopped_.has_value();
+      return logic_.stopped().has_value();
     }
     const std::int64_t question = ++worker.asked;
-    if (stopped_ && !stops_at_) {
+    if (logic_.stopped() && !stops_at_) {
       stops_at_ = std::max(question, most_asked_ + 1);
     }
     most_asked_ = std::max(most_asked_, question);
@@ -112,8 +124,7 @@ class Simulation {
   }
 
   void tell_news(Worker& worker, const WorkerResult& so_far) {
-    const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker.rank));
-    news_.figures = figures_of(so_far, bytes);
+    news_.figures = figures_of(so_far, bytes_sent(worker.rank));
     worker.journal.take(news_.entries);
     monitor_.on_news(worker.rank, news_);
   }
@@ -121,73 +132,78 @@ class Simulation {
   void tell_service_news() {
     service_journal_.take(service_news_.entries);
     monitor_.on_news(kCoordinator, service_news_);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      servers_[i]->journal.take(server_news_.entries);
+      monitor_.on_news(rank_of_server(i), server_news_);
+    }
   }
 
   void on_step(Rank rank, Seconds seconds, const Progress& progress) {
-    if (rank != 0) {
-      return;
+    LossMeter loss;
+    loss.add(progress.loss_sum, progress.loss_samples);
+    const auto report = logic_.on_progress(seconds, progress.samples, loss);
+    if (rank == 0) {
+      tell_service_news();
     }
-    RunProgress report{seconds, progress.samples, ledger_options_.limit, std::nullopt};
-    if (progress.loss_samples > 0) {
-      report.loss = progress.loss_sum / static_cast<double>(progress.loss_samples);
-    }
-    tell_service_news();
-    monitor_.on_progress(report);
-    if (!stopped_) {
-      stopped_ = monitor_.stop_requested();
+    if (report) {
+      monitor_.on_progress(*report);
+      if (const auto reason = monitor_.stop_requested()) {
+        logic_.stop(*reason);
+      }
     }
   }
 
-  void evaluate(SnapshotInfo info) {
-    info.note.loss = loss_.take();
-    if (auto metric = evaluator_.evaluate(info.note, info.snapshot)) {
-      monitor_.on_metric(*metric);
+  // Evaluation takes no virtual time.
+  void evaluate(const SnapshotInfo& whole) {
+    if (const auto evaluation = task_.evaluate(whole.snapshot)) {
+      monitor_.on_metric(logic_.on_evaluation(whole.note, *evaluation));
     }
-    if (evaluator_.target_reached() && !stopped_) {
-      stopped_ = "target";
+  }
+
+  std::int64_t bytes_sent(Rank rank) const {
+    return static_cast<std::int64_t>(cluster_.bytes_sent(rank));
+  }
+
+  std::vector<DoneInfo> results() {
+    std::vector<DoneInfo> all;
+    for (const auto& worker : workers_) {
+      tell_news(*worker, worker->result);  // of what came after its last step
+      all.push_back({.result = std::move(worker->result),
+                     .cluster_samples = worker->cluster_samples,
+                     .bytes_sent = bytes_sent(worker->rank)});
     }
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      DoneInfo& done = all.emplace_back();
+      done.bytes_sent = bytes_sent(rank_of_server(i));
+      done.figures = std::move(servers_[i]->figures);
+    }
+    return all;
   }
 
   RunOutcome outcome() {
-    RunOutcome outcome;
-    outcome.stopped = stopped_;
-    outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
-    for (const auto& worker : workers_) {
-      tell_news(*worker, worker->result);  // of what came behind its last step
-      const auto bytes = static_cast<std::int64_t>(cluster_.bytes_sent(worker->rank));
-      outcome.workers.push_back(summary_of(worker->rank, worker->result, bytes));
-      outcome.seconds = std::max(outcome.seconds, worker->result.times.seconds);
-      outcome.samples = std::max(outcome.samples, worker->last.samples);
-    }
-    for (int server = 0; server < job_.servers(); ++server) {
-      const Rank rank = job_.cluster.workers + server;
-      outcome.servers.push_back({rank, static_cast<std::int64_t>(cluster_.bytes_sent(rank))});
-    }
-    wait_for_the_last(outcome);
+    RunEnd end = logic_.finish(results(), service_, snapshot_of(*workers_.front()->replica));
     tell_service_news();
-    Worker& first = *workers_.front();
-    outcome.allocation = summary_of(first.result.allocation);
-    outcome.service = service_;
-    outcome.model = snapshot_of(*first.replica);
-    evaluate({{outcome.seconds, outcome.samples, true, {}, {}}, outcome.model});
-    return outcome;
+    end.outcome.simulated_events = static_cast<std::int64_t>(cluster_.events());
+    if (end.evaluate) {
+      evaluate(*end.evaluate);
+    }
+    return std::move(end.outcome);
   }
 
   const Job& job_;
   Task& task_;
   RunMonitor& monitor_;
-  Evaluator evaluator_;
-  SnapshotMerger merger_;
-  const LedgerOptions ledger_options_;
+  const std::int64_t training_samples_;
+  RunLogic logic_;
   SimCluster cluster_;
   std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
   std::vector<std::unique_ptr<Worker>> workers_;
-  LossMeter loss_;  // since the last evaluation
+  std::vector<std::unique_ptr<Server>> servers_;
   ServiceResult service_;
   Journal service_journal_;
   WorkerNews news_;  // of whoever tells; its room is used again
   WorkerNews service_news_;
-  std::optional<std::string> stopped_;
+  WorkerNews server_news_;
   std::int64_t most_asked_ = 0;
   std::optional<std::int64_t> stops_at_;
 };

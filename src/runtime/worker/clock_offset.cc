@@ -7,7 +7,7 @@
 namespace motley {
 
 std::int64_t clock_offset(std::span<const ClockProbe> probes) {
-  MOTLEY_CHECK(!probes.empty(), "no answer");
+  MOTLEY_CHECK(!probes.empty(), "no probes");
   std::int64_t least = probes.front().theirs - probes.front().answered;
   std::int64_t most = probes.front().theirs - probes.front().asked;
   for (const ClockProbe& probe : probes.subspan(1)) {
@@ -17,7 +17,7 @@ std::int64_t clock_offset(std::span<const ClockProbe> probes) {
       least = std::max(least, from);
       most = std::min(most, to);
     } else if (to - from < most - least) {
-      least = from;  // a clock was set in between: the quicker answer is the better one
+      least = from;  // a clock was set in between: trust the faster answer
       most = to;
     }
   }

@@ -1,9 +1,8 @@
-// How far another machine's clock is ahead of one's own, found by asking for the time: values in,
-// decision out (as NTP does it).
+// Estimates how far another machine's clock is ahead of this one's, as NTP does. Pure.
 //
-// The other one looked at its clock some time between question and answer, so every answer leaves
-// an interval in which the offset lies. All intervals together leave a shorter one, and the middle
-// of it is right to half its length.
+// The other side read its clock at some time between question and answer, so every answer gives an
+// interval that contains the offset. The intersection of all intervals is shorter; its middle is
+// accurate to half its length.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +10,15 @@
 
 namespace motley {
 
-// Nanoseconds. `asked` and `answered` are by one's own clock, `theirs` is by the other one.
+// In nanoseconds. `asked` and `answered` are on this clock, `theirs` is on the other.
 struct ClockProbe {
   std::int64_t asked = 0;
   std::int64_t theirs = 0;
   std::int64_t answered = 0;
 };
 
-// What has to be added to one's own clock to read the other one. 0 when the two cannot be told
-// apart: processes of one machine have one clock. At least one probe.
+// What to add to this clock to get the other one. 0 if no difference can be detected: processes of
+// one machine share a clock. Needs at least one probe.
 std::int64_t clock_offset(std::span<const ClockProbe> probes);
 
 }  // namespace motley

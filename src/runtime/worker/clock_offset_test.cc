@@ -12,7 +12,7 @@
 namespace motley {
 namespace {
 
-// Answers of a clock that is `offset` ahead, over a network that takes any time each way.
+// Answers of a clock that is `offset` ahead, over a network with random delays each way.
 std::vector<ClockProbe> answers(std::int64_t offset, Random& random, int count) {
   std::vector<ClockProbe> probes;
   std::int64_t now = static_cast<std::int64_t>(random.below(1'000'000'000));
@@ -36,7 +36,7 @@ RC_GTEST_PROP(ClockOffset, IsRightToHalfTheShortestRoundTrip, ()) {
   RC_ASSERT(std::abs(clock_offset(probes) - offset) <= std::max<std::int64_t>(shortest / 2 + 1, 0));
 }
 
-RC_GTEST_PROP(ClockOffset, OfTheSameClockIsNone, ()) {
+RC_GTEST_PROP(ClockOffset, IsZeroForTheSameClock, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>(), 2);
   RC_ASSERT(clock_offset(answers(0, random, *rc::gen::inRange(1, 20))) == 0);
 }

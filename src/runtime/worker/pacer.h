@@ -1,11 +1,11 @@
-// Pacer: how long a paced worker sleeps after a step, so that computing takes as long as its cost
-// says. Pure: durations in, durations out.
+// Pacer: how long a paced worker sleeps after a step, so that the step takes its cost. Pure.
 //
-// The cost of a step is that of all a worker computes for it: the gradient, and what has no cost of
-// its own (Node::busy(0)), as the optimizer's step and reports. The simulator says that the latter
-// take no time; here they do, and the next step sleeps so much less. The same goes for a sleep that
-// ended late. What one step has no room for stays late, and counts as missed: a pace that a machine
-// cannot hold is not caught up with later, when others have waited for it already.
+// The cost of a step covers everything a worker computes for it: the gradient, and bodies without a
+// cost of their own (Node::busy(0)) such as the optimizer's step and reports. The simulator charges
+// no time for the latter; on a real machine they take time, so the next step sleeps that much less.
+// The same goes for a sleep that ended late. If that exceeds the next step, the rest stays late and
+// the step counts as missed: lost time is not made up later, because other workers have already
+// waited for it.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace motley {
 
-// How well the machine held the pace that busy() was asked for.
+// How well the machine kept the pace that busy() asked for.
 struct Pace {
   std::int64_t steps = 0;   // calls of busy() with a cost
-  std::int64_t missed = 0;  // of them, those whose computing took over 5 % longer
+  std::int64_t missed = 0;  // those that computed over 5 % longer than their cost
 };
 
 class Pacer {
  public:
-  // Time went by that was no step's: the next one has so much less left.
+  // Records time that belongs to no step; it shortens the next sleep.
   void owe(Seconds seconds) { owed_ += seconds; }
 
-  // A step of `cost` has computed for `took`: how long it has to sleep now.
+  // A step of `cost` computed for `took`: how long to sleep now.
   Seconds rest(Seconds cost, Seconds took);
 
   Pace pace() const { return pace_; }

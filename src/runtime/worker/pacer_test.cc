@@ -8,7 +8,7 @@
 namespace motley {
 namespace {
 
-TEST(Pacer, AStepIsSleptOut) {
+TEST(Pacer, AStepSleepsForTheRestOfItsCost) {
   Pacer pacer;
   EXPECT_DOUBLE_EQ(pacer.rest(10, 4), 6);
   EXPECT_DOUBLE_EQ(pacer.rest(10, 12), 0);
@@ -25,8 +25,8 @@ TEST(Pacer, TheNextStepPaysForWhatHasNoCost) {
   EXPECT_EQ(pacer.pace().missed, 0);
 }
 
-// Else one long pause would be followed by a row of steps without any.
-TEST(Pacer, WhatAStepHasNoRoomForStaysLate) {
+// Otherwise one long pause would be followed by many steps without any sleep.
+TEST(Pacer, TimeBeyondOneStepStaysLate) {
   Pacer pacer;
   pacer.owe(25);
   EXPECT_DOUBLE_EQ(pacer.rest(10, 4), 0);
@@ -34,13 +34,13 @@ TEST(Pacer, WhatAStepHasNoRoomForStaysLate) {
   EXPECT_EQ(pacer.pace().missed, 1);
 }
 
-// Steps that a machine can hold last as long as their costs, whatever is done between them.
+// Steps that a machine can keep take as long as their costs, whatever happens between them.
 RC_GTEST_PROP(Pacer, ARunLastsAsLongAsItsCosts, (std::uint64_t seed)) {
   Random random(seed);
   Pacer pacer;
   Seconds clock = 0;
   Seconds costs = 0;
-  Seconds between = 0;  // and not yet paid for
+  Seconds between = 0;  // not yet compensated
   for (int step = 0; step < 50; ++step) {
     const Seconds cost = 1 + random.uniform();
     const Seconds took = 0.5 * random.uniform();

@@ -14,7 +14,7 @@ namespace {
 using std::chrono::duration;
 using std::chrono::duration_cast;
 
-// Sooner than anything a person could mean by "forever", later than any run.
+// Stands for "forever": later than any run ends, and it fits into a clock.
 constexpr Seconds kFarAway = 1e8;
 
 }  // namespace
@@ -23,7 +23,7 @@ RealNode::RealNode(Driver& driver, Rank rank, int size)
     : driver_(driver), rank_(rank), size_(size), began_(Driver::Clock::now()) {}
 
 RealNode::~RealNode() {
-  stop("the node is gone");
+  stop("the node was destroyed");
   for (auto& activity : activities_) {
     activity.join();
   }

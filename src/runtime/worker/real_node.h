@@ -1,4 +1,4 @@
-// The real Node: the calling thread is the node's first activity, spawned ones are threads.
+// RealNode: a Node whose activities are threads; the thread that calls run() is the first activity.
 //
 //   Driver driver;
 //   RealNode node(driver, rank, size);
@@ -12,8 +12,8 @@
 //   node.begin_term();
 //   node.run([](Node& node) { ... });
 //
-// Time is the steady clock. Messages are put into the mailbox by whichever thread drives the
-// sockets (fabric/driver.h), usually the one that waits for them.
+// Time is the steady clock. Whichever thread drives the sockets (fabric/driver.h) puts messages
+// into the mailbox, usually the thread that waits for them.
 #pragma once
 
 #include <atomic>
@@ -38,13 +38,13 @@ class RealNode final : public Node, public FabricSink {
   ~RealNode() override;
 
   void attach(Fabric& fabric) { fabric_ = &fabric; }
-  // For a worker that learns the number of workers only when it has joined.
+  // For a worker, which learns the number of workers only when it has joined.
   void set_size(int size) { size_ = size; }
 
-  // Runs the body here, then waits for what it spawned. Rethrows the first exception of either.
+  // Runs the body on this thread, then waits for spawned activities. Rethrows the first exception.
   void run(const std::function<void(Node&)>& body);
 
-  // Any thread: every blocked call throws Interrupted with this reason, now and later.
+  // Thread-safe. Makes blocked and later calls throw Interrupted with this reason.
   void stop(const std::string& reason);
   // Any thread: the same for the calls of this term. An Interrupted that leaves an activity from
   // now on counts as its return, so that run() returns once all activities are unwound.
@@ -54,13 +54,13 @@ class RealNode final : public Node, public FabricSink {
   // still under way arrive in the new term; those that arrive before it are gone, so whoever is to
   // speak first must know that it has begun.
   void begin_term();
-  // The clock starts anew: the run began then.
+  // Restarts the clock: the run began at `began`.
   void restart_clock(Driver::Clock::time_point began) { began_ = began; }
-  // Whether busy() lasts as long as it is told (runtime/worker/pacer.h). Where something else makes
-  // the machine slow, it lasts as long as its body does.
+  // Whether busy() sleeps until its cost has passed (runtime/worker/pacer.h). False if CPU quotas
+  // slow the machine down instead.
   void set_paced(bool paced) { paced_ = paced; }
-  // Computing that began at that moment of this node's clock is to last so long: as busy(), for
-  // whoever has computed already.
+  // Sleeps until computing that began at `began` (this node's clock) has taken `cost`: like busy(),
+  // for a caller that has already computed.
   void make_last(Seconds began, Seconds cost);
   Pace pace() const;
 
@@ -80,7 +80,7 @@ class RealNode final : public Node, public FabricSink {
  private:
   Driver::Clock::time_point moment(Seconds at) const;
   void last(Driver::Clock::time_point began, Seconds cost);
-  // `lock` holds the driver's mutex.
+  // `lock` must hold the driver's mutex.
   void sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment);
   // Runs an activity; what leaves it fails the node, unless it is the end of a term.
   void guarded(const std::function<void(Node&)>& body);

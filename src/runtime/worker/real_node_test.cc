@@ -1,4 +1,4 @@
-// What only a real Node does: hold a pace, and say when it could not.
+// What only a real Node does: keep a pace, and report when it could not.
 #include "runtime/worker/real_node.h"
 
 #include <gtest/gtest.h>
@@ -25,12 +25,12 @@ TEST(RealNode, CountsTheStepsThatMissedTheirPace) {
       }
     });
   }
-  node.busy(0, [] {});  // asked for no pace
+  node.busy(0, [] {});  // has no pace to keep
   EXPECT_EQ(node.pace().steps, 3);
   EXPECT_EQ(node.pace().missed, 3);
 }
 
-TEST(RealNode, TheClockCanStartAnew) {
+TEST(RealNode, TheClockCanBeRestarted) {
   Driver driver;
   RealNode node(driver, 0, 1);
   node.sleep(0.01);

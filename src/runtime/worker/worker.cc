@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <condition_variable>
 #include <thread>
 #include <utility>
@@ -16,17 +15,18 @@ namespace motley {
 namespace {
 
 constexpr Seconds kProgressInterval = 0.1;
-constexpr Seconds kWaitSlice = 0.1;  // between two looks at signals
-constexpr Seconds kWaitingBeat = 1;  // between two signs of life before the start
+constexpr Seconds kWaitSlice = 0.1;  // between two checks for signals
+constexpr Seconds kWaitingBeat = 1;  // between two heartbeats before the start
 constexpr int kClockProbes = 8;
-// Of the deadline that the coordinator has for workers: it should be the one to find out, and tell.
+// A multiple of the coordinator's deadline for workers: the coordinator should notice first and
+// report.
 constexpr double kPatienceWithCoordinator = 2;
 constexpr Seconds kVerdictSeconds = 3;  // for the coordinator to say why the run fails
 constexpr auto kVerdictNap = std::chrono::milliseconds(5);
 
 Message expect_kind(Message message, Control kind) {
   if (kind_of(message) != kind) {
-    throw std::runtime_error("the coordinator spoke out of turn");
+    throw std::runtime_error("unexpected message from the coordinator");
   }
   return message;
 }
@@ -35,8 +35,7 @@ std::int64_t clock_ns() { return Driver::Clock::now().time_since_epoch().count()
 
 }  // namespace
 
-// Tells the coordinator that this process is alive, and more, whatever the training thread is
-// doing.
+// Sends heartbeats and progress to the coordinator, whatever the training thread is doing.
 class Worker::Heartbeat {
  public:
   Heartbeat(Seconds interval, std::function<void()> beat)
@@ -93,7 +92,7 @@ Result<Message> Worker::await_start(const Interruption& interrupted) {
     }
     if (node_.now() - told > kWaitingBeat) {
       told = node_.now();
-      tell(Control::kHeartbeat);  // to a coordinator that is gone it fails
+      tell(Control::kHeartbeat);  // fails if the coordinator is gone
     }
   }
 }
@@ -161,7 +160,7 @@ void Worker::finish(double loss_sum) {
 }
 
 void Worker::leave() {
-  node_.run([](Node&) {});  // what the method spawned has its own end
+  node_.run([](Node&) {});  // waits for activities that the method spawned
   training_now_ = false;
   tell_progress();
   if (beginning_ == Beginning::kOfRankZero) {
@@ -176,7 +175,7 @@ void Worker::leave() {
   if (rank_ == 0) {
     send_snapshot({done.result.times.seconds, last_.samples, true, {}, {}});
   } else {
-    done.result.allocation.history.clear();  // one worker's is enough
+    done.result.allocation.history.clear();  // rank 0's is enough
   }
   tell_done(std::move(done));
 }
@@ -186,8 +185,12 @@ Status Worker::run_server(const Job& job) {
   if (Status status = await_go(0); !status) {
     return status;
   }
-  node_.run([&](Node& node) { motley::run_server(node, job); });
-  tell_done({});
+  DoneInfo done;
+  training_now_ = true;
+  node_.run([&](Node& node) { done.figures = motley::run_server(node, job, &journal_); });
+  training_now_ = false;
+  tell_progress();  // what is left of the journal
+  tell_done(std::move(done));
   return {};
 }
 
@@ -211,7 +214,7 @@ std::string Worker::fail(const std::exception_ptr& error) {
   return fail(failure);
 }
 
-// The first cause may be another one's, and only the coordinator sees all of them.
+// The first cause may be elsewhere, and only the coordinator sees all failures.
 std::string Worker::fail(const FailedInfo& failure) {
   const auto verdict = [&] {
     std::lock_guard lock(telling_);
@@ -238,7 +241,7 @@ std::optional<std::string> Worker::stopped() const {
   return stopped_;
 }
 
-// The coordinator's clock, in this one's time.
+// Finds the offset of the coordinator's clock.
 Status Worker::find_clock() {
   std::vector<ClockProbe> probes;
   for (int i = 0; i < kClockProbes; ++i) {
@@ -272,9 +275,7 @@ void Worker::on_step(Seconds now, const Progress& progress, const WorkerResult& 
   last_ = progress;
   so_far_ = so_far;
   std::lock_guard lock(telling_);
-  if (std::isfinite(progress.loss_sum)) {  // a program may not tell it
-    progress_.loss.add(progress.loss_sum, progress.loss_samples);
-  }
+  progress_.loss.add(progress.loss_sum, progress.loss_samples);
   progress_.seconds = now;
   progress_.progress = progress;
   progress_.news.figures = figures_of(so_far, 0);
@@ -289,7 +290,7 @@ void Worker::beat() {
   }
 }
 
-// Likewise. Nothing comes from a network that is gone, not even its end.
+// On the heartbeat's thread. A network that is gone delivers nothing, not even a disconnect.
 void Worker::listen() {
   const std::chrono::nanoseconds silence(clock_ns() - heard_ns_);
   if (!coordinator_gone_ && silence > std::chrono::duration<double>(patience_)) {
@@ -308,7 +309,7 @@ void Worker::tell_progress() {
 }
 
 void Worker::on_snapshot(Seconds now, const Progress& progress, Replica&) {
-  tell_progress();  // before it: the losses that led to this model
+  tell_progress();  // first the losses that led to this model
   send_snapshot({now, progress.samples, false, *progress.evaluate, {}});
 }
 
@@ -330,7 +331,7 @@ void Worker::on_message(Message message) {
     stop_requested_ = true;
   } else if (control && kind_of(message) == Control::kAbort) {
     const auto info = decode<FailedInfo>(message.payload);
-    const std::string reason = info ? info->reason : "the coordinator gave up";
+    const std::string reason = info ? info->reason : "the coordinator ended the run";
     {
       std::lock_guard lock(telling_);
       abort_ = reason;

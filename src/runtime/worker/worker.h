@@ -1,17 +1,17 @@
-// A worker of a real run: joins a coordinator, trains a step at a time, reports, leaves. A server,
-// which holds parameters instead of training, does the same with one call in the middle.
+// Worker: a worker of a real run. It joins a coordinator, trains step by step, reports and leaves.
+// A server, which holds parameters instead of training, does the same with one call in the middle.
 //
-//   Worker worker(admission);                        // from the rendezvous
-//   (runtime/rendezvous/rendezvous.h) const auto job_text = worker.join();             // what
-//   everybody trains worker.start(job, replica, training_samples);    // when all are ready, clocks
-//   start while (const auto work = worker.begin()) {
+//   Worker worker(admission);  // from the rendezvous (runtime/rendezvous/rendezvous.h)
+//   const auto job_text = worker.join();            // what all workers train
+//   worker.start(job, replica, training_samples);   // returns when all are ready; clocks start
+//   while (const auto work = worker.begin()) {
 //     worker.finish(replica.compute(work->samples));
 //   }
 //   worker.leave();
 //
-// Calls block, and throw what Node calls throw; whoever catches hands it to fail(), which tells the
-// others. One thread makes all calls but ask_to_stop(). Signs of life are given by a thread of its
-// own, whatever the caller is doing.
+// Calls block and throw what Node calls throw; pass a caught exception to fail(), which tells the
+// others. Thread rule: one thread makes all calls except ask_to_stop(). A separate thread sends
+// heartbeats, whatever the caller is doing.
 #pragma once
 
 #include <atomic>
@@ -33,8 +33,9 @@
 
 namespace motley {
 
-// Whether the workers' models are the same already, because a seed decides them, or become so;
-// those become so once more in the end, when each has its own statistics.
+// kOfRankZero: workers start with rank 0's model, and at the end get its buffers again, because
+// each has its own statistics by then. kBroadcast: the models are already equal, because the seed
+// determines them.
 enum class Beginning { kBroadcast, kOfRankZero };
 
 class Worker final : private FabricSink, private Observer {
@@ -42,31 +43,32 @@ class Worker final : private FabricSink, private Observer {
   explicit Worker(const Admission& admission);
   ~Worker() override;
 
-  // The text of the job. Returns when everybody has come, or when it is interrupted.
+  // Returns the text of the job when all have joined, or an error when interrupted.
   Result<std::string> join(const Interruption& interrupted = {});
 
-  // Returns when everybody is ready. The references outlive the worker.
+  // Returns when all workers are ready. The references must outlive the worker.
   Status start(const Job& job, Replica& replica, std::int64_t training_samples,
                Beginning beginning);
-  // What to compute next; nullopt: the run is over.
+  // What to compute next, or nullopt when the run is over.
   std::optional<Work> begin();
-  // It is computed: the replica has the sum of the gradients, this is that of the losses.
+  // Call when the step is computed: the replica holds the gradient sum; `loss_sum` is the sum of
+  // losses.
   void finish(double loss_sum);
-  // Tells what came of it; returns when all others are done, too.
+  // Reports the results; returns when all other workers are done, too.
   void leave();
 
   // A server's part, from start() to the end of the run.
   Status run_server(const Job& job);
 
-  // It cannot go on, for this reason. Returns the reason why the run fails, as far as that is known
-  // after a moment: another one may have failed before.
+  // Reports that this worker cannot go on. Returns why the run fails, as far as that is known after
+  // a moment: another worker may have failed before.
   std::string fail(const std::exception_ptr& error);
   std::string fail(const FailedInfo& failure);
 
-  // Any thread: the run should end early, in order.
+  // Thread-safe. Asks for an early but orderly end of the run.
   void ask_to_stop(const std::string& why);
 
-  // After each finish(): where the run stands, and this worker.
+  // After each finish(): the progress of the run and of this worker.
   const Progress& progress() const { return last_; }
   const WorkerResult& so_far() const { return so_far_; }
   // Why the run ends early, if it does: "target", "SIGINT".
@@ -100,8 +102,8 @@ class Worker final : private FabricSink, private Observer {
   std::vector<Endpoint> endpoints_;
   std::atomic<bool> stop_requested_ = false;
   std::atomic<bool> coordinator_gone_ = false;
-  std::atomic<std::int64_t> heard_ns_ = 0;  // when the coordinator last gave a sign of life
-  Seconds patience_ = 0;                    // with a silent one
+  std::atomic<std::int64_t> heard_ns_ = 0;  // when the coordinator was last heard from
+  Seconds patience_ = 0;                    // with a silent coordinator
   std::atomic<bool> training_now_ = false;
   std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
   Seconds step_began_ = 0;
@@ -110,12 +112,12 @@ class Worker final : private FabricSink, private Observer {
   Replica* replica_ = nullptr;
   Beginning beginning_ = Beginning::kBroadcast;
   Journal journal_;
-  mutable std::mutex telling_;          // training thread, heartbeat and sockets
-  ProgressInfo progress_;               // guarded by it: what was last known
-  std::optional<std::string> abort_;    // likewise: why the run fails
-  std::optional<std::string> stopped_;  // likewise: why it ends early
+  mutable std::mutex telling_;        // used by the training thread, the heartbeat and the sockets
+  ProgressInfo progress_;             // guarded by telling_: the latest progress
+  std::optional<std::string> abort_;  // guarded by telling_: why the run fails
+  std::optional<std::string> stopped_;  // guarded by telling_: why it ends early
   std::unique_ptr<Training> training_;
-  std::unique_ptr<Heartbeat> heartbeat_;  // last: it uses all of the above
+  std::unique_ptr<Heartbeat> heartbeat_;  // last member: it uses all of the above
 };
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// How a worker waits for the others; all that comes after is in session/coordinator_test.cc.
+// How a worker waits for the others. What follows is tested in session/coordinator_test.cc.
 #include "runtime/worker/worker.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace motley::worker_test {
 namespace {
 
-// The other side, for as long as it lives.
+// The coordinator's side of the connection.
 class CoordinatorSide {
  public:
   CoordinatorSide() { node_.attach(fabric_); }
@@ -46,7 +46,7 @@ TEST(Worker, TheWaitingCanBeInterrupted) {
         [&] { return interrupted ? std::optional<std::string>("enough") : std::nullopt; });
   });
   EXPECT_EQ(coordinator.hear(), Control::kJoin);
-  EXPECT_EQ(coordinator.hear(), Control::kHeartbeat);  // it waits
+  EXPECT_EQ(coordinator.hear(), Control::kHeartbeat);  // the worker is waiting
   interrupted = true;
   EXPECT_EQ(joined.get().error().message, "enough");
 }

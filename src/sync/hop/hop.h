@@ -19,10 +19,12 @@
 
 #include <memory>
 
-#include "motley/sync/service.h"
-#include "motley/sync/strategy.h"
+#include "motley/sync/hop.h"
+#include "motley/sync/method.h"
 
 namespace motley {
+
+extern const Method kHop;
 
 std::unique_ptr<Strategy> make_hop(const StrategyContext& context);
 ServiceResult serve_hop(const ServiceContext& context);

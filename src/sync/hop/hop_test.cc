@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "motley/sync/hop.h"
 #include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
 #include "sync/hop/rules.h"
@@ -23,9 +24,9 @@
 namespace motley::hop_test {
 namespace {
 
-Job hop_job(const std::vector<double>& speeds, std::string graph, std::int64_t steps) {
+Job hop_job(const std::vector<double>& speeds, GraphKind graph, std::int64_t steps) {
   Job job = simulated_job("hop", speeds, static_cast<std::int64_t>(speeds.size()), steps);
-  job.strategy.hop.graph = std::move(graph);
+  job.strategy.of<HopOptions>().graph = graph;
   return job;
 }
 
@@ -70,20 +71,24 @@ Job any_job(std::uint64_t seed) {
   for (int i = 0; i < workers; ++i) {
     speeds.push_back(one_of({0.1, 0.5, 1.0, 1.0, 2.0}, random));
   }
-  Job job = hop_job(speeds, one_of({"ring", "ring_based", "complete", "edges", "edges"}, random),
+  Job job = hop_job(speeds,
+                    one_of({GraphKind::kRing, GraphKind::kRingBased, GraphKind::kComplete,
+                            GraphKind::kEdges, GraphKind::kEdges},
+                           random),
                     1 + static_cast<std::int64_t>(random.below(40)));
-  HopSpec& hop = job.strategy.hop;
+  HopOptions& hop = job.strategy.of<HopOptions>();
   if (workers % 2 == 0 && random.below(4) == 0) {
-    hop.graph = "double_ring";
+    hop.graph = GraphKind::kDoubleRing;
   }
   hop.edges = any_edges(workers, random);
   const auto degree = static_cast<std::uint64_t>(hop.graph_among(workers).smallest_in_degree());
-  hop.mode = one_of({"standard", "backup", "staleness", "notify_ack"}, random);
+  hop.mode = one_of(
+      {HopMode::kStandard, HopMode::kBackup, HopMode::kStaleness, HopMode::kNotifyAck}, random);
   hop.backup = static_cast<int>(random.below(degree));
   hop.staleness = static_cast<std::int64_t>(random.below(5));
-  const bool has_backup = hop.mode == "backup";
+  const bool has_backup = hop.mode == HopMode::kBackup;
   hop.max_gap = static_cast<std::int64_t>(has_backup ? 1 + random.below(5) : random.below(6));
-  if (hop.max_gap > 0 && (has_backup || hop.mode == "staleness")) {
+  if (hop.max_gap > 0 && (has_backup || hop.mode == HopMode::kStaleness)) {
     hop.max_jump = static_cast<std::int64_t>(random.below(8));
   }
   job.seed = seed;
@@ -95,7 +100,7 @@ Job any_job(std::uint64_t seed) {
 }
 
 // A run whose iterations are watched. `on_begin` of the watch may be set.
-ServiceResult run_watched(const Job& job, Watch& watch) {
+ServiceResult run_watched(const Job& job, IterationWatch& watch) {
   constexpr std::int64_t kSamples = 500;
   SimCluster cluster(job.cluster);
   ServiceResult result;
@@ -149,7 +154,7 @@ Depths depth_bounds(const HopRules& rules, const Graph& graph) {
 }
 
 // The largest gaps by distance when all that happens at one moment has happened.
-std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& graph) {
+std::vector<std::int64_t> gaps_between_moments(const IterationWatch& watch, const Graph& graph) {
   std::vector<std::vector<int>> paths;
   for (Rank rank = 0; rank < graph.size(); ++rank) {
     paths.push_back(graph.distances_from(rank));
@@ -178,13 +183,13 @@ std::vector<std::int64_t> gaps_between_moments(const Watch& watch, const Graph& 
 }
 
 void check_bounds(const Job& job) {
-  const Graph graph = job.strategy.hop.graph_among(job.cluster.workers);
-  const HopRules rules = rules_of(job.strategy.hop);
-  Watch watch(graph.size());
+  const Graph graph = job.strategy.of<HopOptions>().graph_among(job.cluster.workers);
+  const HopRules rules = rules_of(job.strategy.of<HopOptions>());
+  IterationWatch watch(graph.size());
   watch.on_begin = [&](Rank rank, std::int64_t k) {
     const std::int64_t last = watch.iteration[static_cast<std::size_t>(rank)];
     if (k > last + 1) {  // it skips: never past an out-neighbour, never farther than it may
-      EXPECT_LE(k - last, job.strategy.hop.max_jump);
+      EXPECT_LE(k - last, job.strategy.of<HopOptions>().max_jump);
       for (const Rank out : graph.out_neighbours(rank)) {
         const auto o = static_cast<std::size_t>(out);
         EXPECT_TRUE(watch.left[o] || k <= watch.iteration[o]);
@@ -231,15 +236,15 @@ TEST(Hop, ReachesItsBoundsOnADirectedRing) {
   const Graph graph(kWorkers, directed_ring(kWorkers));
   std::vector<double> speeds = alike(kWorkers);
   speeds[2] = 0.002;
-  for (const char* mode : {"standard", "staleness"}) {
+  for (const HopMode mode : {HopMode::kStandard, HopMode::kStaleness}) {
     for (const std::int64_t max_gap : {0, 1, 2, 4}) {
-      Job job = hop_job(speeds, "edges", 20);
-      job.strategy.hop.edges = directed_ring(kWorkers);
-      job.strategy.hop.mode = mode;
-      job.strategy.hop.staleness = 2;
-      job.strategy.hop.max_gap = max_gap;
-      const HopRules rules = rules_of(job.strategy.hop);
-      Watch watch(kWorkers);
+      Job job = hop_job(speeds, GraphKind::kEdges, 20);
+      job.strategy.of<HopOptions>().edges = directed_ring(kWorkers);
+      job.strategy.of<HopOptions>().mode = mode;
+      job.strategy.of<HopOptions>().staleness = 2;
+      job.strategy.of<HopOptions>().max_gap = max_gap;
+      const HopRules rules = rules_of(job.strategy.of<HopOptions>());
+      IterationWatch watch(kWorkers);
       const ServiceResult result = run_watched(job, watch);
       const auto forth = graph.distances_from(2);
       std::int64_t largest = 0;
@@ -248,7 +253,7 @@ TEST(Hop, ReachesItsBoundsOnADirectedRing) {
           const int back = graph.distances_from(i)[2];
           const std::int64_t bound = gap_bound(rules, forth[static_cast<std::size_t>(i)], back);
           EXPECT_EQ(watch.gap[static_cast<std::size_t>(i)][2], bound)
-              << mode << " " << max_gap << ": " << i;
+              << static_cast<int>(mode) << " " << max_gap << ": " << i;
           largest = std::max(largest, bound);
         }
       }
@@ -274,12 +279,12 @@ TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
   }
   std::vector<double> speeds = alike(2 * kPairs);
   speeds[0] = speeds[1] = 0.002;
-  Job job = hop_job(speeds, "edges", 40);
-  job.strategy.hop.edges = edges;
-  job.strategy.hop.mode = "backup";
-  job.strategy.hop.max_gap = kMaxGap;
+  Job job = hop_job(speeds, GraphKind::kEdges, 40);
+  job.strategy.of<HopOptions>().edges = edges;
+  job.strategy.of<HopOptions>().mode = HopMode::kBackup;
+  job.strategy.of<HopOptions>().max_gap = kMaxGap;
   const Graph graph(2 * kPairs, edges);
-  Watch watch(2 * kPairs);
+  IterationWatch watch(2 * kPairs);
   run_watched(job, watch);
   for (Rank i = 2; i < 2 * kPairs; i += 2) {
     EXPECT_EQ(watch.gap[static_cast<std::size_t>(i)][0], kMaxGap * graph.distances_from(i)[0]) << i;
@@ -327,7 +332,7 @@ TEST(Hop, OnTheCompleteGraphIsSynchronousModelAveraging) {
   for (const auto& speeds : {alike(4), std::vector<double>{1, 0.3, 2, 1, 0.7}}) {
     constexpr std::int64_t kSteps = 40;
     const std::size_t workers = speeds.size();
-    Job job = hop_job(speeds, "complete", kSteps);
+    Job job = hop_job(speeds, GraphKind::kComplete, kSteps);
     job.train.batch = 8 * static_cast<std::int64_t>(workers);
     RecordingTask task(4 * job.train.batch, 0.02);
     QuietMonitor monitor;
@@ -362,19 +367,20 @@ TEST(Hop, OnTheCompleteGraphIsSynchronousModelAveraging) {
 TEST(Hop, WithoutStalenessOrBackupIsTheStandard) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Job job = any_job(seed);
-    HopSpec& hop = job.strategy.hop;
+    HopOptions& hop = job.strategy.of<HopOptions>();
     hop.backup = 0;
     hop.staleness = 0;
     hop.max_jump = 0;
     hop.max_gap = std::max<std::int64_t>(hop.max_gap, 1);
     ToyTask task(500, 10, 3, 0.05);
     QuietMonitor monitor;
-    hop.mode = "standard";
+    hop.mode = HopMode::kStandard;
     const RunOutcome standard = simulate(job, task, monitor);
-    for (const char* mode : {"backup", "staleness"}) {
+    for (const HopMode mode : {HopMode::kBackup, HopMode::kStaleness}) {
       hop.mode = mode;
       const RunOutcome same = simulate(job, task, monitor);
-      ASSERT_EQ(same.model.parameters, standard.model.parameters) << mode << " " << seed;
+      ASSERT_EQ(same.model.parameters, standard.model.parameters)
+          << static_cast<int>(mode) << " " << seed;
       ASSERT_EQ(same.seconds, standard.seconds);
     }
   }
@@ -395,33 +401,35 @@ TEST(Hop, UsesEverySampleOnceAnEpoch) {
 }
 
 TEST(Hop, LearnsTheRightAnswerInEveryMode) {
-  for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
+  for (const HopMode mode :
+       {HopMode::kStandard, HopMode::kBackup, HopMode::kStaleness, HopMode::kNotifyAck}) {
     for (const std::int64_t max_jump : {0, 4}) {
-      Job job = hop_job({1, 1, 1, 0.3}, "ring", 600);
+      Job job = hop_job({1, 1, 1, 0.3}, GraphKind::kRing, 600);
       job.train.batch = 100;
-      HopSpec& hop = job.strategy.hop;
+      HopOptions& hop = job.strategy.of<HopOptions>();
       hop.mode = mode;
       hop.max_gap = 5;
       hop.staleness = 2;
-      hop.max_jump = hop.mode == "backup" || hop.mode == "staleness" ? max_jump : 0;
+      hop.max_jump = hop.mode == HopMode::kBackup || hop.mode == HopMode::kStaleness ? max_jump : 0;
       ToyTask task(1'000, 10, 3, 0.1);
       QuietMonitor monitor;
       const RunOutcome outcome = simulate(job, task, monitor);
       ASSERT_FALSE(monitor.metrics.empty());
-      EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << mode << " " << max_jump;
-      EXPECT_EQ(figure(outcome, "iterations_skipped") > 0, hop.max_jump > 0) << mode;
+      EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << static_cast<int>(mode) << " " << max_jump;
+      EXPECT_EQ(figure(outcome, "iterations_skipped") > 0, hop.max_jump > 0)
+          << static_cast<int>(mode);
     }
   }
 }
 
 TEST(Hop, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
-  expect_evaluations_and_an_end_at_the_target(hop_job({1, 1, 1, 0.3}, "ring", 1));
+  expect_evaluations_and_an_end_at_the_target(hop_job({1, 1, 1, 0.3}, GraphKind::kRing, 1));
 }
 
 // One worker alone, and two.
 TEST(Hop, OfFewWorkersIsTraining) {
   for (const int workers : {1, 2}) {
-    Job job = hop_job(alike(workers), "ring", 300);
+    Job job = hop_job(alike(workers), GraphKind::kRing, 300);
     job.train.batch = 50 * workers;
     ToyTask task(1'000, 10, 3, 0.1);
     QuietMonitor monitor;
@@ -431,7 +439,7 @@ TEST(Hop, OfFewWorkersIsTraining) {
 }
 
 TEST(Hop, TimesAddUp) {
-  const RunOutcome outcome = simulate_phantom(hop_job({1, 1, 1, 0.25}, "ring", 200));
+  const RunOutcome outcome = simulate_phantom(hop_job({1, 1, 1, 0.25}, GraphKind::kRing, 200));
   for (const WorkerSummary& worker : outcome.workers) {
     const Seconds sum = worker.compute_seconds + worker.wait_seconds + worker.communicate_seconds;
     EXPECT_NEAR(sum, outcome.seconds, 1e-6);
@@ -448,7 +456,7 @@ TEST(Hop, EndsWhenAWorkerIsLost) {
 }
 
 TEST(SampleServer, ARequestThatMakesNoSenseEndsTheRun) {
-  const Job job = hop_job(alike(2), "ring", 100);
+  const Job job = hop_job(alike(2), GraphKind::kRing, 100);
   const auto send = [&](std::int64_t tag, const Payload& payload) {
     SimCluster cluster(job.cluster);
     cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });

@@ -1,6 +1,7 @@
 // How many iterations a second Hop is worth, on the paper's graphs and under its slowdowns.
 #include <gtest/gtest.h>
 
+#include "motley/sync/hop.h"
 #include "tests/figure.h"
 #include "tests/simulated_job.h"
 
@@ -8,9 +9,9 @@ namespace motley {
 namespace {
 
 // 16 workers whose iterations take a tenth of a second.
-Job hop_job(const std::vector<double>& speeds, std::string graph, std::int64_t steps) {
+Job hop_job(const std::vector<double>& speeds, GraphKind graph, std::int64_t steps) {
   Job job = simulated_job("hop", speeds, static_cast<std::int64_t>(speeds.size()), steps);
-  job.strategy.hop.graph = std::move(graph);
+  job.strategy.of<HopOptions>().graph = graph;
   job.cluster.unit = 0.1;
   return job;
 }
@@ -25,24 +26,25 @@ double rate(const Job& job) {
 // paper's algorithms, on ring, ring_based and double_ring.
 TEST(Hop, IterationRatesUnderRandomSlowdownsAreAsExpected) {
   struct Expected {
-    const char* graph;
+    GraphKind graph;
     double notify_ack;
     double backup;
     double staleness;
   };
   for (const auto& [graph, notify_ack, backup, staleness] :
-       {Expected{"ring", 0.73, 1.38, 1.44}, Expected{"ring_based", 0.70, 1.40, 1.51},
-        Expected{"double_ring", 0.70, 1.36, 1.53}}) {
-    SCOPED_TRACE(graph);
+       {Expected{GraphKind::kRing, 0.73, 1.38, 1.44},
+        Expected{GraphKind::kRingBased, 0.70, 1.40, 1.51},
+        Expected{GraphKind::kDoubleRing, 0.70, 1.36, 1.53}}) {
+    SCOPED_TRACE(static_cast<int>(graph));
     Job job = hop_job(alike(16), graph, 1'500);
     job.cluster.slowdowns = {{1.0 / 16, 6}};
     const double standard = rate(job);
-    job.strategy.hop.mode = "notify_ack";
+    job.strategy.of<HopOptions>().mode = HopMode::kNotifyAck;
     EXPECT_NEAR(rate(job) / standard, notify_ack, 0.05 * notify_ack);
-    job.strategy.hop.max_gap = 5;
-    job.strategy.hop.mode = "backup";
+    job.strategy.of<HopOptions>().max_gap = 5;
+    job.strategy.of<HopOptions>().mode = HopMode::kBackup;
     EXPECT_NEAR(rate(job) / standard, backup, 0.05 * backup);
-    job.strategy.hop.mode = "staleness";
+    job.strategy.of<HopOptions>().mode = HopMode::kStaleness;
     EXPECT_NEAR(rate(job) / standard, staleness, 0.05 * staleness);
   }
 }
@@ -50,16 +52,16 @@ TEST(Hop, IterationRatesUnderRandomSlowdownsAreAsExpected) {
 TEST(Hop, IterationRatesWithOneSlowWorkerAreAsExpected) {
   std::vector<double> speeds = alike(16);
   speeds[3] = 0.25;
-  for (const char* graph : {"ring", "ring_based", "double_ring"}) {
-    SCOPED_TRACE(graph);
+  for (const GraphKind graph : {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing}) {
+    SCOPED_TRACE(static_cast<int>(graph));
     Job job = hop_job(speeds, graph, 600);
     const double standard = rate(job);
-    job.strategy.hop.max_gap = 5;
-    for (const char* mode : {"backup", "staleness"}) {
+    job.strategy.of<HopOptions>().max_gap = 5;
+    for (const HopMode mode : {HopMode::kBackup, HopMode::kStaleness}) {
       SCOPED_TRACE(mode);
-      job.strategy.hop.mode = mode;
+      job.strategy.of<HopOptions>().mode = mode;
       for (const auto& [max_jump, expected] : {std::pair{0, 1.0}, {2, 2.0}, {10, 4.0}}) {
-        job.strategy.hop.max_jump = max_jump;
+        job.strategy.of<HopOptions>().max_jump = max_jump;
         EXPECT_NEAR(rate(job) / standard, expected, 0.05 * expected);
       }
     }

@@ -22,20 +22,12 @@ std::int64_t bound_by_updates(const HopRules& rules, std::int64_t forth, std::in
 
 }  // namespace
 
-HopRules rules_of(const HopSpec& spec) {
-  HopRules rules;
-  rules.max_gap = spec.max_gap;
-  rules.max_jump = spec.max_jump;
-  if (spec.mode == "backup") {
-    rules.mode = HopMode::kBackup;
-    rules.backup = spec.backup;
-  } else if (spec.mode == "staleness") {
-    rules.mode = HopMode::kStaleness;
-    rules.staleness = spec.staleness;
-  } else if (spec.mode == "notify_ack") {
-    rules.mode = HopMode::kNotifyAck;
-  }
-  return rules;
+HopRules rules_of(const HopOptions& options) {
+  return {.mode = options.mode,
+          .backup = options.mode == HopMode::kBackup ? options.backup : 0,
+          .staleness = options.mode == HopMode::kStaleness ? options.staleness : 0,
+          .max_gap = options.max_gap,
+          .max_jump = options.max_jump};
 }
 
 std::int64_t gap_bound(const HopRules& rules, int forth, int back) {

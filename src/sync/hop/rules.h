@@ -6,11 +6,9 @@
 #include <string_view>
 
 #include "motley/cluster/graph.h"
-#include "motley/job/job.h"
+#include "motley/sync/hop.h"
 
 namespace motley {
-
-enum class HopMode { kStandard, kBackup, kStaleness, kNotifyAck };
 
 struct HopRules {
   HopMode mode = HopMode::kStandard;
@@ -24,7 +22,7 @@ struct HopRules {
 };
 
 // What another mode needs is 0.
-HopRules rules_of(const HopSpec& spec);
+HopRules rules_of(const HopOptions& options);
 
 // Iterations that worker i can be ahead of worker j at most, when the shortest paths are `forth`
 // from j to i and `back` from i to j: what j sends holds i back, and so do the tokens that j gives.

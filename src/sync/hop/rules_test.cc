@@ -35,7 +35,7 @@ TEST(GapBound, IsThePapersTable) {
 }
 
 TEST(Slots, AreThoseOfThePaperWhereEdgesGoBothWays) {
-  const Graph ring = Graph::named("ring", 8);
+  const Graph ring = Graph::of(GraphKind::kRing, 8);
   EXPECT_EQ(slots_of(rules(HopMode::kStandard), ring, 0), 2);
   EXPECT_EQ(slots_of(rules(HopMode::kStaleness, 5), ring, 0), 7);
   EXPECT_EQ(slots_of(rules(HopMode::kNotifyAck), ring, 0), 1);

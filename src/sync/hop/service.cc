@@ -7,7 +7,7 @@
 namespace motley {
 
 ServiceResult serve_hop(const ServiceContext& context) {
-  const Graph graph = context.job.strategy.hop.graph_among(context.node.size());
+  const Graph graph = context.job.strategy.of<HopOptions>().graph_among(context.node.size());
   SampleServer depot(context, GapMeter(graph));
   depot.run();
 

@@ -40,7 +40,7 @@ class Hop final : public Strategy {
  public:
   Hop(const StrategyContext& context, const Graph& graph)
       : context_(context),
-        rules_(rules_of(context.job.strategy.hop)),
+        rules_(rules_of(context.job.strategy.of<HopOptions>())),
         near_(graph, context.node.rank()),
         updates_(near_.in.size(), slots_of(rules_, graph, context.node.rank())),
         out_(near_.out.size(), Follower{TokenQueue(rules_.max_gap)}),
@@ -242,7 +242,8 @@ class Hop final : public Strategy {
 }  // namespace
 
 std::unique_ptr<Strategy> make_hop(const StrategyContext& context) {
-  return std::make_unique<Hop>(context, context.job.strategy.hop.graph_among(context.node.size()));
+  return std::make_unique<Hop>(
+      context, context.job.strategy.of<HopOptions>().graph_among(context.node.size()));
 }
 
 }  // namespace motley

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "motley/sync/collective.h"
+#include "motley/sync/method.h"
 #include "sync/codec_options.h"
 
 namespace motley {
@@ -17,8 +18,8 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
     : node_(node), coded_(coded) {
   const CodecOptions codec = codec_options_of(job);
   std::size_t begin = 0;
-  for (int i = 0; i < job.servers(); ++i) {
-    const std::size_t size = chunk_of({nullptr, coded}, i, job.servers()).size;
+  for (int i = 0; i < servers_of(job); ++i) {
+    const std::size_t size = chunk_of({nullptr, coded}, i, servers_of(job)).size;
     const auto stream = kCommitStream +
                         static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(node.size()) +
                         static_cast<std::uint64_t>(node.rank());
@@ -80,7 +81,6 @@ ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& heade
   for (const Part& part : parts_) {
     take_answer(part, result, reply);
   }
-  seen_ = reply.applied;
   reply.seconds = node_.now() - began;
   return reply;
 }
@@ -97,11 +97,13 @@ void ServerClient::leave(Block result) {
 
 void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
   const Message message = node_.receive({Channel::kServer, part.server});
-  const AnswerHeader header = AnswerHeader::of(message.header);
-  reply.held = std::max(reply.held, header.held);
+  const Answer answer = Answer::of(message.header);
+  reply.held = std::max(reply.held, answer.held);
   if (part.server == parts_.front().server) {
-    reply.applied = header.applied;
-    reply.staleness = header.before - seen_;
+    reply.staleness = answer.staleness;
+  }
+  if (answer.has_note != 0) {
+    reply.notes.push_back(node_.receive({Channel::kServer, part.server}).payload);
   }
   if (message.payload.size() != (part.coded + part.plain) * sizeof(float)) {
     throw Interrupted(part.server, "a parameter server's answer is damaged");

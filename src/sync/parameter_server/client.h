@@ -22,11 +22,11 @@ class ServerClient {
   void begin(std::optional<Block> first);
 
   struct Reply {
-    std::int64_t applied = 0;    // commits, by the first server, of all workers
     std::int64_t staleness = 0;  // commits of others since this worker's last answer
     Seconds held = 0;            // by the server that held it longest
     Seconds push = 0;            // of a measured commit: until all servers had it
     Seconds seconds = 0;         // from the first byte to the last, with what it was held
+    std::vector<Payload> notes;  // of the servers' gates (commit_gate.h), of those that had one
   };
   // Pushes `change` and fills `result`, which may be the same block, with what the servers hold
   // then.
@@ -53,7 +53,6 @@ class ServerClient {
   Node& node_;
   const std::size_t coded_;
   std::vector<Part> parts_;  // one per server
-  std::int64_t seen_ = 0;    // commits applied by the first server at the last answer
 };
 
 }  // namespace motley

@@ -3,13 +3,14 @@
 //   worker                              server
 //     begin {how many numbers}     ->                      from worker 0: what there is to hold
 //     commit {step, weight, ...}   ->
-//                                  <-   answer {...}         the parameters, once it is applied
+//                                  <-   answer {Answer}      the parameters, once it is applied
+//                                  <-   note                 if the method's gate has one
 //     measured commit {...}        ->
 //                                  <-   received             tells its push from its pull
 //     pull                         ->
-//                                  <-   answer {...}
+//                                  <-   answer {Answer}, note
 //     leave                        ->
-//                                  <-   answer {...}         the parameters when all have left
+//                                  <-   answer {}            the parameters when all have left
 #pragma once
 
 #include <bit>
@@ -61,16 +62,15 @@ struct CommitHeader {
   static constexpr std::int64_t kUnbounded = -1;
 };
 
-// What comes back, with the parameters.
-struct AnswerHeader {
-  std::int64_t applied = 0;  // commits, by this server so far
-  std::int64_t before = 0;   // and before the one that is answered
-  Seconds held = 0;          // how long the answer waited for slower workers
+// What comes back with the parameters. It travels in the place of the header: the parameters of a
+// phantom have no bytes that it could be among.
+struct Answer {
+  std::int64_t staleness = 0;  // commits of others between this worker's last answer and its commit
+  Seconds held = 0;            // how long the answer waited for slower workers
+  std::int64_t has_note = 0;   // 1: the gate's note (commit_gate.h) follows in a message of its own
 
-  Header header() const { return {applied, before, std::bit_cast<std::int64_t>(held)}; }
-  static AnswerHeader of(const Header& header) {
-    return {header.tag, header.a, std::bit_cast<Seconds>(header.b)};
-  }
+  Header header() const { return std::bit_cast<Header>(*this); }
+  static Answer of(const Header& header) { return std::bit_cast<Answer>(header); }
 };
 
 }  // namespace motley

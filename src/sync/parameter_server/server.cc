@@ -11,22 +11,23 @@
 #include "codec/codec.h"
 #include "motley/sync/replica.h"
 #include "sync/codec_options.h"
+#include "sync/parameter_server/gate_journal.h"
 #include "sync/parameter_server/messages.h"
-#include "sync/parameter_server/staleness_bound.h"
 
 namespace motley {
 namespace {
 
 class Server {
  public:
-  Server(Node& node, const Job& job, const ServerRules& rules)
-      : node_(node),
-        codec_(codec_options_of(job)),
+  Server(const ServerContext& context, ServerRules rules)
+      : node_(context.node),
+        codec_(codec_options_of(context.job)),
         sums_(rules.sums),
-        bound_(job.cluster.workers, rules.bound),
-        workers_(static_cast<std::size_t>(job.cluster.workers)) {}
+        gate_(std::move(rules.gate)),
+        journal_(context.journal, context.job.cluster.workers),
+        workers_(static_cast<std::size_t>(context.job.cluster.workers)) {}
 
-  void run() {
+  Figures run() {
     begin();
     while (left_ < workers_.size()) {
       Message message = node_.receive({Channel::kServer});
@@ -35,8 +36,9 @@ class Server {
       release();
     }
     for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      send_values(static_cast<Rank>(rank), {applied_, applied_, 0});
+      send_values(static_cast<Rank>(rank), {});
     }
+    return gate_->figures();
   }
 
  private:
@@ -44,11 +46,13 @@ class Server {
   struct Worker {
     CommitHeader commit;
     Payload payload;
-    std::int64_t step = 0;    // under the bound, so far
-    std::int64_t before = 0;  // commits applied before this one
-    Seconds asked = 0;        // for its answer
-    bool waits = false;       // to be applied
-    bool wants = false;       // its answer
+    Payload note;                // of the gate, to go with the answer
+    std::int64_t step = 0;       // the count of its bounded commits, so far
+    std::int64_t answered = 0;   // commits applied when its last answer was sent
+    std::int64_t staleness = 0;  // commits applied since then and before this one
+    Seconds asked = 0;           // for its answer
+    bool waits = false;          // to be applied
+    bool wants = false;          // its answer
     bool left = false;
   };
 
@@ -86,7 +90,7 @@ class Server {
         expect(!worker.waits && !worker.wants, message.from);
         worker.left = true;
         ++left_;
-        return bound_.leave(message.from);
+        return gate_->leave(message.from);
       default:
         expect(false, message.from);
     }
@@ -100,7 +104,7 @@ class Server {
     worker.step = commit.step.value_or(worker.step);
     worker.payload = std::move(message.payload);
     worker.waits = true;
-    bound_.arrive(message.from, commit.step);
+    gate_->arrive({message.from, commit.step, node_.now()});
     if (commit.measured) {
       node_.send(message.from, Channel::kServer, {});
     } else {
@@ -116,10 +120,24 @@ class Server {
     }
   }
 
+  // Whose commits the gate lets go now, in the order of their ranks: sums are the same bits whoever
+  // came first.
+  std::vector<Rank> decide(Seconds now) {
+    std::vector<Rank> released;
+    for (GateDecision& decision : gate_->decide()) {
+      journal_.write(decision, now);
+      if (decision.applied) {
+        released.push_back(decision.worker);
+        workers_[static_cast<std::size_t>(decision.worker)].note = std::move(decision.note);
+      }
+    }
+    std::ranges::sort(released);
+    return released;
+  }
+
   void release() {
-    std::vector<Rank> released = bound_.release();
-    std::ranges::sort(released);  // sums are the same bits whoever came first
     const Seconds now = node_.now();
+    const std::vector<Rank> released = decide(now);
     for (const Rank rank : released) {
       apply(rank);
     }
@@ -136,7 +154,7 @@ class Server {
   void apply(Rank rank) {
     Worker& worker = workers_[static_cast<std::size_t>(rank)];
     worker.waits = false;
-    worker.before = applied_++;
+    worker.staleness = applied_++ - worker.answered;
     const Payload payload = std::exchange(worker.payload, {});
     phantom_ = payload.is_phantom();
     if (phantom_) {
@@ -163,18 +181,25 @@ class Server {
   void answer(Rank rank, Seconds applied_at) {
     Worker& worker = workers_[static_cast<std::size_t>(rank)];
     worker.wants = false;
-    send_values(rank, {applied_, worker.before, applied_at - worker.asked});
+    worker.answered = applied_;
+    Payload note = std::exchange(worker.note, {});
+    const bool has_note = note.size() > 0;
+    send_values(rank, {worker.staleness, applied_at - worker.asked, has_note ? 1 : 0});
+    if (has_note) {
+      node_.send(rank, Channel::kServer, {}, std::move(note));
+    }
   }
 
-  void send_values(Rank rank, const AnswerHeader& header) {
-    node_.send(rank, Channel::kServer, header.header(),
+  void send_values(Rank rank, const Answer& answer) {
+    node_.send(rank, Channel::kServer, answer.header(),
                phantom_ ? Payload::phantom(size_ * sizeof(float)) : Payload::borrow(values_));
   }
 
   Node& node_;
   const CodecOptions codec_;
   const bool sums_;
-  StalenessBound bound_;
+  const std::unique_ptr<CommitGate> gate_;
+  GateJournal journal_;
   std::vector<Worker> workers_;
   std::size_t left_ = 0;       // of them
   std::vector<float> values_;  // none of a phantom
@@ -186,8 +211,8 @@ class Server {
 
 }  // namespace
 
-void run_parameter_server(Node& node, const Job& job, const ServerRules& rules) {
-  Server(node, job, rules).run();
+Figures run_parameter_server(const ServerContext& context, ServerRules rules) {
+  return Server(context, std::move(rules)).run();
 }
 
 }  // namespace motley

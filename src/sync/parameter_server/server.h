@@ -3,31 +3,31 @@
 //
 //   for each commit of worker i, once the bound lets it:  W += weight_i * change_i;  W -> i
 //
-// All methods with servers share this one; they differ in what bounds a commit
-// (staleness_bound.h): nothing (ps_asp, adsp, ASHL's coarse stage), or the slowest worker's count
-// (ps_bsp, ps_ssp, ASHL's fine stage). Where several commits are let go at once, all are applied
-// before the first is answered: with a bound of 0 everybody gets the same.
+// All methods with servers share this one; they differ in the gate that decides when a commit is
+// applied (commit_gate.h). Commits that are applied at once are all applied before the first is
+// answered: where all workers go in step, everybody gets the same.
+//
+// What the gate decides goes into the journal: that a worker's commits begin to wait, or no longer
+// do, with the reason. What alternates is written ever more rarely (gate_journal.h).
 //
 // Cost of a commit: it crosses the wire as its codec says, is added in place in one pass, and the
 // answer is 4 bytes a number.
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <memory>
 
-#include "motley/job/job.h"
-#include "motley/node/node.h"
+#include "motley/sync/service.h"
+#include "sync/parameter_server/commit_gate.h"
 
 namespace motley {
 
 // What a method wants of its servers.
 struct ServerRules {
-  std::optional<std::int64_t>
-      bound;          // commits that a worker may be ahead of the slowest; none: any
+  std::unique_ptr<CommitGate> gate;
   bool sums = false;  // what was answered begins at zero again
 };
 
-// Returns when all workers have left.
-void run_parameter_server(Node& node, const Job& job, const ServerRules& rules);
+// Returns when all workers have left, with the gate's figures.
+Figures run_parameter_server(const ServerContext& context, ServerRules rules);
 
 }  // namespace motley

@@ -1,5 +1,7 @@
 #include "sync/parameter_server/staleness_bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -10,22 +12,28 @@ StalenessBound::StalenessBound(int workers, std::optional<std::int64_t> bound)
     : bound_(bound),
       step_of_(static_cast<std::size_t>(workers), 0),
       present_(step_of_.size(), 0),
-      waits_(step_of_.size(), false) {
+      waits_(step_of_.size(), false),
+      held_(step_of_.size(), false) {
   MOTLEY_CHECK(!bound || *bound >= 0, "a bound of {}", *bound);
 }
 
-void StalenessBound::arrive(Rank worker, std::optional<std::int64_t> step) {
-  const auto i = static_cast<std::size_t>(worker);
-  MOTLEY_CHECK(i < step_of_.size() && present_[i] != kLeft, "worker {} is not there", worker);
-  MOTLEY_CHECK(!waits_[i], "worker {} waits already", worker);
-  if (step) {
-    MOTLEY_CHECK(*step > step_of_[i], "commit {} of worker {} after commit {}", *step, worker,
-                 step_of_[i]);
-    step_of_[i] = *step;
-    present_.set(i, *step);
+void StalenessBound::arrive(const ArrivedCommit& commit, std::int64_t extra) {
+  const auto i = static_cast<std::size_t>(commit.worker);
+  MOTLEY_CHECK(i < step_of_.size() && present_[i] != kLeft, "worker {} is not there",
+               commit.worker);
+  MOTLEY_CHECK(!waits_[i], "worker {} waits already", commit.worker);
+  MOTLEY_CHECK(extra >= 0, "{} commits more", extra);
+  std::int64_t step = kUnbounded;
+  if (commit.step) {
+    MOTLEY_CHECK(*commit.step > step_of_[i], "commit {} of worker {} after commit {}", *commit.step,
+                 commit.worker, step_of_[i]);
+    step_of_[i] = *commit.step;
+    present_.set(i, *commit.step);
+    step = bound_ ? *commit.step - extra : kUnbounded;
   }
   waits_[i] = true;
-  waiting_.push({bound_ ? step.value_or(kUnbounded) : kUnbounded, arrivals_++, worker});
+  waiting_.push({step, arrivals_++, commit.worker});
+  arrived_.push_back(commit.worker);
 }
 
 void StalenessBound::leave(Rank worker) {
@@ -34,21 +42,61 @@ void StalenessBound::leave(Rank worker) {
 }
 
 // When all have left nobody is held back.
-std::vector<Rank> StalenessBound::release() {
-  const std::int64_t slowest = present_.least();
-  std::vector<Commit> released;
+std::vector<GateDecision> StalenessBound::decide() {
+  const std::int64_t slowest_step = present_.least();
+  std::vector<Commit> applied;
   while (!waiting_.empty() && (waiting_.top().step == kUnbounded ||
-                               waiting_.top().step - slowest <= bound_.value_or(0))) {
-    released.push_back(waiting_.top());
+                               waiting_.top().step - slowest_step <= bound_.value_or(0))) {
+    applied.push_back(waiting_.top());
     waiting_.pop();
   }
-  std::ranges::sort(released, {}, &Commit::arrival);
-  std::vector<Rank> workers;
-  for (const Commit& commit : released) {
+  std::ranges::sort(applied, {}, &Commit::arrival);
+  const std::int64_t older = arrivals_ - std::ssize(arrived_);
+  std::vector<GateDecision> decisions;
+  for (const Commit& commit : applied) {
     waits_[static_cast<std::size_t>(commit.worker)] = false;
-    workers.push_back(commit.worker);
+    // Of a commit that had to wait, there is no more to say when it is applied.
+    const bool at_once = commit.arrival >= older;
+    decisions.push_back({.worker = commit.worker,
+                         .applied = true,
+                         .reason = at_once ? reason_for(commit.worker, false) : "",
+                         .note = {}});
   }
-  return workers;
+  for (const Rank worker : arrived_) {
+    if (waits_[static_cast<std::size_t>(worker)]) {
+      decisions.push_back(
+          {.worker = worker, .applied = false, .reason = reason_for(worker, true), .note = {}});
+    }
+  }
+  arrived_.clear();
+  return decisions;
+}
+
+std::optional<Rank> StalenessBound::slowest() const {
+  if (present_.least() == kLeft) {
+    return std::nullopt;
+  }
+  std::size_t run = 0;
+  for (int level = present_.top(); level > 0; --level) {
+    run *= 2;
+    run += present_.of_run(level - 1, run) == present_.least() ? 0 : 1;
+  }
+  return static_cast<Rank>(run);
+}
+
+// With a bound of 0 somebody waits in every step: the job asks for that, so it is no news.
+std::string StalenessBound::reason_for(Rank worker, bool held) {
+  const auto i = static_cast<std::size_t>(worker);
+  if (held_[i] == held || bound_ == 0) {
+    return {};
+  }
+  held_[i] = held;
+  const Rank last = slowest().value_or(worker);
+  const std::int64_t ahead = step_of(worker) - step_of(last);
+  if (!held && ahead > *bound_) {
+    return "this commit is not bounded";
+  }
+  return fmt::format("{} ahead of worker {}, the slowest; {} allowed", ahead, last, *bound_);
 }
 
 }  // namespace motley

@@ -11,37 +11,52 @@ namespace {
 
 using Ranks = std::vector<Rank>;
 
+void arrive(StalenessBound& bound, Rank worker, std::optional<std::int64_t> step) {
+  bound.arrive({worker, step, 0});
+}
+
+// Whose commits are applied now.
+Ranks released(StalenessBound& bound) {
+  Ranks workers;
+  for (const GateDecision& decision : bound.decide()) {
+    if (decision.applied) {
+      workers.push_back(decision.worker);
+    }
+  }
+  return workers;
+}
+
 TEST(StalenessBound, OfZeroReleasesAStepTogether) {
   StalenessBound bound(3, 0);
   for (std::int64_t step = 1; step < 4; ++step) {
-    bound.arrive(2, step);
-    EXPECT_EQ(bound.release(), Ranks{});
-    bound.arrive(0, step);
-    EXPECT_EQ(bound.release(), Ranks{});
+    arrive(bound, 2, step);
+    EXPECT_EQ(released(bound), Ranks{});
+    arrive(bound, 0, step);
+    EXPECT_EQ(released(bound), Ranks{});
     EXPECT_EQ(bound.waiting(), 2U);
-    bound.arrive(1, step);
-    EXPECT_EQ(bound.release(), (Ranks{2, 0, 1}));
-    EXPECT_EQ(bound.release(), Ranks{});
+    arrive(bound, 1, step);
+    EXPECT_EQ(released(bound), (Ranks{2, 0, 1}));
+    EXPECT_EQ(released(bound), Ranks{});
   }
 }
 
 TEST(StalenessBound, LetsAWorkerBeThisFarAhead) {
   StalenessBound bound(2, 2);
   for (std::int64_t step = 1; step <= 2; ++step) {
-    bound.arrive(0, step);
-    EXPECT_EQ(bound.release(), Ranks{0});
+    arrive(bound, 0, step);
+    EXPECT_EQ(released(bound), Ranks{0});
   }
-  bound.arrive(0, 3);
-  EXPECT_EQ(bound.release(), Ranks{});
-  bound.arrive(1, 1);
-  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
+  arrive(bound, 0, 3);
+  EXPECT_EQ(released(bound), Ranks{});
+  arrive(bound, 1, 1);
+  EXPECT_EQ(released(bound), (Ranks{0, 1}));
 }
 
 TEST(StalenessBound, WithoutOneNobodyWaits) {
   StalenessBound bound(2, std::nullopt);
   for (std::int64_t step = 1; step < 100; ++step) {
-    bound.arrive(1, step);
-    EXPECT_EQ(bound.release(), Ranks{1});
+    arrive(bound, 1, step);
+    EXPECT_EQ(released(bound), Ranks{1});
   }
 }
 
@@ -49,30 +64,67 @@ TEST(StalenessBound, WithoutOneNobodyWaits) {
 TEST(StalenessBound, CommitsWithoutAStepAreNotBounded) {
   StalenessBound bound(2, 1);
   for (int i = 0; i < 5; ++i) {
-    bound.arrive(1, std::nullopt);
-    EXPECT_EQ(bound.release(), Ranks{1});
+    arrive(bound, 1, std::nullopt);
+    EXPECT_EQ(released(bound), Ranks{1});
   }
-  bound.arrive(0, 1);
-  EXPECT_EQ(bound.release(), Ranks{0});
-  bound.arrive(0, 2);
-  bound.arrive(1, std::nullopt);
-  EXPECT_EQ(bound.release(), Ranks{1});
-  bound.arrive(1, 1);
-  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
+  arrive(bound, 0, 1);
+  EXPECT_EQ(released(bound), Ranks{0});
+  arrive(bound, 0, 2);
+  arrive(bound, 1, std::nullopt);
+  EXPECT_EQ(released(bound), Ranks{1});
+  arrive(bound, 1, 1);
+  EXPECT_EQ(released(bound), (Ranks{0, 1}));
 }
 
 TEST(StalenessBound, WhoLeavesHoldsNobodyBack) {
   StalenessBound bound(3, 0);
-  bound.arrive(0, 1);
-  bound.arrive(1, 1);
-  EXPECT_EQ(bound.release(), Ranks{});
+  arrive(bound, 0, 1);
+  arrive(bound, 1, 1);
+  EXPECT_EQ(released(bound), Ranks{});
   bound.leave(2);
-  EXPECT_EQ(bound.release(), (Ranks{0, 1}));
-  bound.arrive(0, 2);
+  EXPECT_EQ(released(bound), (Ranks{0, 1}));
+  arrive(bound, 0, 2);
   bound.leave(0);  // what it has sent is applied all the same
-  EXPECT_EQ(bound.release(), Ranks{});
+  EXPECT_EQ(released(bound), Ranks{});
   bound.leave(1);
-  EXPECT_EQ(bound.release(), Ranks{0});
+  EXPECT_EQ(released(bound), Ranks{0});
+}
+
+TEST(StalenessBound, TellsWhyWhenAWorkersCommitsBeginToWaitAndNoLongerDo) {
+  StalenessBound bound(3, 1);
+  const auto decided = [&](Rank worker, std::int64_t step) {
+    bound.arrive({worker, step, 0});
+    const auto decisions = bound.decide();
+    const auto own = std::ranges::find(decisions, worker, &GateDecision::worker);
+    return std::pair(own->applied, own->reason);
+  };
+  using Decided = std::pair<bool, std::string>;
+  EXPECT_EQ(decided(0, 1), (Decided{true, ""}));
+  EXPECT_EQ(decided(2, 1), (Decided{true, ""}));
+  EXPECT_EQ(decided(0, 2), (Decided{false, "2 ahead of worker 1, the slowest; 1 allowed"}));
+  EXPECT_EQ(decided(1, 1), (Decided{true, ""}));  // and worker 0's with it
+  EXPECT_EQ(decided(0, 3), (Decided{false, ""}));
+  EXPECT_EQ(decided(1, 2), (Decided{true, ""}));
+  EXPECT_EQ(decided(2, 2), (Decided{true, ""}));
+  EXPECT_EQ(decided(1, 3), (Decided{true, ""}));
+  EXPECT_EQ(decided(2, 3), (Decided{true, ""}));
+  EXPECT_EQ(decided(0, 4), (Decided{true, "1 ahead of worker 1, the slowest; 1 allowed"}));
+}
+
+TEST(StalenessBound, ACommitMayBeAllowedToBeFurtherAhead) {
+  StalenessBound bound(2, 1);
+  bound.arrive({0, 3, 0}, 2);
+  EXPECT_EQ(released(bound), Ranks{0});
+  bound.arrive({0, 4, 0}, 2);
+  EXPECT_EQ(released(bound), Ranks{});
+  EXPECT_EQ(bound.slowest(), 1);
+  EXPECT_EQ(bound.step_of(0), 4);
+  arrive(bound, 1, 1);
+  EXPECT_EQ(released(bound), (Ranks{0, 1}));
+  bound.leave(1);
+  EXPECT_EQ(bound.slowest(), 0);
+  bound.leave(0);
+  EXPECT_EQ(bound.slowest(), std::nullopt);
 }
 
 // Workers of random patience that stop until they are answered, as on a real server. The rules are
@@ -141,10 +193,10 @@ class Schedule {
     waiting_[i] = true;
     if (coarse_[i] > 0) {
       --coarse_[i];
-      rule_.arrive(worker, std::nullopt);
+      arrive(rule_, worker, std::nullopt);
       arrivals_.push_back({worker, 0});
     } else {
-      rule_.arrive(worker, ++step_[i]);
+      arrive(rule_, worker, ++step_[i]);
       arrivals_.push_back({worker, step_[i]});
     }
   }
@@ -167,8 +219,8 @@ class Schedule {
       }
     }
     arrivals_ = still;
-    ASSERT_EQ(rule_.release(), expected);
-    ASSERT_EQ(rule_.release(), Ranks{});
+    ASSERT_EQ(released(rule_), expected);
+    ASSERT_EQ(released(rule_), Ranks{});
     ASSERT_TRUE(arrivals_.empty() || somebody_can_go_on()) << "a deadlock";
     for (std::size_t i = 0; i < gone_.size() && bound_; ++i) {
       if (!gone_[i]) {

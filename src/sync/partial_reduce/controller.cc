@@ -10,15 +10,16 @@
 namespace motley {
 namespace {
 
-constexpr std::string_view kFirstCome = "first come, first served";
 constexpr std::string_view kBridge = "connects parts of the cluster that would drift apart";
 constexpr std::string_view kNobodyElse = "nobody else will come";
 constexpr std::string_view kEndOfRun = "the end of the run";
 
 }  // namespace
 
-Controller::Controller(const GroupRules& rules)
+Controller::Controller(const GroupRules& rules, std::unique_ptr<GroupPolicy> policy)
     : rules_(rules),
+      policy_(policy ? std::move(policy)
+                     : std::make_unique<CountPolicy>(static_cast<std::size_t>(rules.group))),
       iteration_of_(static_cast<std::size_t>(rules.workers), 0),
       pulse_of_(iteration_of_.size()),
       waits_(iteration_of_.size(), false),
@@ -54,8 +55,13 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
 
 bool Controller::is_waiting(Rank worker) const { return waits_[static_cast<std::size_t>(worker)]; }
 
-bool Controller::somebody_computes() const {
-  return queue_.size() + finished_.size() < iteration_of_.size();
+std::size_t Controller::still_to_come() const {
+  return iteration_of_.size() - queue_.size() - finished_.size();
+}
+
+ReadyQueue Controller::ready_queue() const {
+  const Pulse& first = pulse_of_[static_cast<std::size_t>(queue_.front().worker)];
+  return {queue_.size(), still_to_come(), first.last, first.period};
 }
 
 std::optional<Group> Controller::next_group(Seconds now) {
@@ -66,8 +72,9 @@ std::optional<Group> Controller::next_group(Seconds now) {
     group.last = true;
     return group;
   }
-  const auto size = static_cast<std::size_t>(rules_.group);
-  if (queue_.size() < (somebody_computes() ? size : 1)) {
+  const std::size_t size = queue_.empty() ? 0 : policy_->size_now(ready_queue(), now);
+  if (size == 0) {
+    patience_until_ = queue_.empty() ? kForever : policy_->ask_again(ready_queue());
     return std::nullopt;
   }
   const Demand demand = demand_of_filter();
@@ -75,16 +82,18 @@ std::optional<Group> Controller::next_group(Seconds now) {
   if (has_parts(demand)) {
     places = choose(size, demand);
   }
-  std::string_view reason = demand.parts > 1 ? kBridge : kFirstCome;
-  if (places.size() < size && somebody_computes() && is_worth_waiting(demand)) {
+  const bool is_met = places.size() == size;
+  if (!is_met && still_to_come() > 0 && is_worth_waiting(demand)) {
     patience_until_ = demand.strict ? kForever : end_of_patience();
     return std::nullopt;
   }
-  if (places.size() < size) {
-    reason = somebody_computes() ? kFirstCome : kNobodyElse;
-    places = choose(std::min(size, queue_.size()), {});
+  if (!is_met) {
+    places = choose(size, {});
   }
-  Group group = group_of(take(places), reason);
+  const bool is_cut_short = still_to_come() == 0 && size < static_cast<std::size_t>(rules_.group);
+  const std::string_view usual = is_cut_short ? kNobodyElse : policy_->reason();
+  Group group = group_of(take(places), is_met && demand.parts > 1 ? kBridge : usual);
+  policy_->left(group.members.size());
   count(group);
   return group;
 }
@@ -99,7 +108,8 @@ Controller::Demand Controller::demand_of_filter() const {
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
   const std::int64_t parts = graph_.components(rules_.window - 1) - allowed + 1;
   if (parts > 1) {
-    return {.parts = static_cast<int>(std::min<std::int64_t>(parts, rules_.group)),
+    const auto most = static_cast<std::int64_t>(policy_->largest());
+    return {.parts = static_cast<int>(std::min(parts, most)),
             .window = rules_.window - 1,
             .strict = true};
   }

@@ -5,15 +5,16 @@
 //   while (auto group = controller.next_group(now)) { ... tell its members ... }
 //
 // Its parts, by the paper's names: a queue of ready signals, first come, first served; the group
-// filter over the history of groups (sync_graph.h); the weight generator (weights.h).
+// filter over the history of groups (sync_graph.h); the weight generator (weights.h). How many make
+// a group, and when, is a policy (group_policy.h).
 //
 // The filter keeps every worker connected with every other one through the groups of any `window`
 // in a row. A group leaves the window with every group that enters it, and may have been all that
-// held up to P parts of the cluster together: then the next group must have a member of each of
-// them. Who is ready waits until such a group can be had; it always can, as nobody computes
-// forever. At the beginning all models are equal, so only by the end of the first window must the
-// groups have connected everybody: until then the filter asks no more than that enough groups are
-// left to do it.
+// held as many parts of the cluster together as it has members: then the next group must have a
+// member of each of them. Who is ready waits until such a group can be had; it always can, as
+// nobody computes forever. At the beginning all models are equal, so only by the end of the first
+// window must the groups have connected everybody: until then the filter asks no more than that
+// enough groups are left to do it.
 //
 // Who must wait when the window ends, may have to wait for a slow worker for as long as that takes.
 // So half a window before, groups that connect are welcome: who is in a smaller part waits for
@@ -26,12 +27,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "sync/partial_reduce/group_policy.h"
 #include "sync/partial_reduce/sync_graph.h"
 #include "sync/partial_reduce/weights.h"
 
@@ -39,7 +42,7 @@ namespace motley {
 
 struct GroupRules {
   int workers = 0;
-  int group = 2;            // P, the members of a group
+  int group = 2;            // P, the members of a group; a policy may make larger or smaller ones
   std::int64_t window = 0;  // T, groups: enough to connect all workers, (N - 1) / (P - 1) or more
   bool filter = true;
   Weighting weighting = Weighting::kConstant;
@@ -74,7 +77,8 @@ struct GroupStatistics {
 
 class Controller {
  public:
-  explicit Controller(const GroupRules& rules);
+  // Without a policy: groups of P.
+  explicit Controller(const GroupRules& rules, std::unique_ptr<GroupPolicy> policy = nullptr);
 
   // The worker has done this iteration and waits for a group. It does not wait already.
   void ready(Rank worker, std::int64_t iteration, Seconds now);
@@ -82,9 +86,9 @@ class Controller {
   void finished(Rank worker, std::int64_t iteration, Seconds now);
   bool is_waiting(Rank worker) const;
 
-  // A group that may leave now; nullopt: none before somebody else is ready. When nobody else can
-  // be, whoever waits may go, in a smaller group if need be; when all have finished, all of them
-  // are the last group.
+  // A group that may leave now; nullopt: none before somebody else is ready, or patience_until().
+  // When nobody else can be ready, whoever waits may go; when all have finished, all of them are
+  // the last group.
   std::optional<Group> next_group(Seconds now);
   // When next_group() has none: the moment at which it should be asked again if nobody comes
   // before.
@@ -107,7 +111,8 @@ class Controller {
   };
 
   void note(Rank worker, std::int64_t iteration, Seconds now);
-  bool somebody_computes() const;
+  ReadyQueue ready_queue() const;
+  std::size_t still_to_come() const;
   // What the filter wants of the next group.
   struct Demand {
     int parts = 0;            // components of the sync-graph that it has members of
@@ -144,6 +149,7 @@ class Controller {
   void track_connection();
 
   const GroupRules rules_;
+  const std::unique_ptr<GroupPolicy> policy_;
   Queue queue_;                             // who waits for a group, in the order of their signals
   Queue finished_;                          // who waits for the end
   std::vector<std::int64_t> iteration_of_;  // by worker, as last heard

@@ -1,7 +1,7 @@
 // What workers and controller say to each other, on Channel::kPartialReduce.
 //
 //   worker                    coordinator
-//     ready {...}        ->
+//     ready {...}        ->                       done, and a request for samples
 //                        <-   GroupNews           with whom to average, what to compute next
 //
 // On the same channel the members of a group exchange their models (motley/sync/collective.h).
@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "motley/allocate/ledger.h"
 #include "motley/node/message.h"
+#include "sync/dealt_samples.h"
 
 namespace motley {
 
-// A worker has done an iteration and waits for a group. Travels in the header alone.
+// A worker has done an iteration and waits for a group. The signal carries its request for samples
+// (sync/dealt_samples.h), and travels in the header alone.
 struct ReadySignal {
   std::int64_t iteration = 0;
   std::int64_t samples = 0;  // that it took
@@ -29,23 +30,21 @@ struct ReadySignal {
 
 // One member's group.
 struct GroupNews {
-  std::vector<Rank> members;    // none: everybody
-  float weight = 0;             // of this member's model
-  std::int64_t iteration = 0;   // that this member has done now
-  StepSamples next;             // what it computes next; no samples: the run is over
-  std::int64_t used = 0;        // samples, by all workers so far
-  std::int64_t evaluation = 0;  // that this member's model is a part of; 0: none
+  std::vector<Rank> members;   // none: everybody
+  float weight = 0;            // of this member's model
+  std::int64_t iteration = 0;  // that this member has done now
+  Grant grant;                 // what it computes next; no samples: the run is over
 
   Payload payload() const {
     ByteWriter bytes;
     bytes.put_numbers(std::span(members));
     bytes.put(weight);
     bytes.put(iteration);
-    bytes.put(next.epoch);
-    bytes.put(next.begin);
-    bytes.put(next.count);
-    bytes.put(used);
-    bytes.put(evaluation);
+    bytes.put(grant.next.epoch);
+    bytes.put(grant.next.begin);
+    bytes.put(grant.next.count);
+    bytes.put(grant.used);
+    bytes.put(grant.evaluation);
     return Payload::copy_of(std::span(bytes.bytes()));
   }
 
@@ -56,11 +55,11 @@ struct GroupNews {
     news.members = bytes.get_numbers<Rank>();
     news.weight = bytes.get<float>();
     news.iteration = bytes.get<std::int64_t>();
-    news.next.epoch = bytes.get<std::int64_t>();
-    news.next.begin = bytes.get<std::int64_t>();
-    news.next.count = bytes.get<std::int64_t>();
-    news.used = bytes.get<std::int64_t>();
-    news.evaluation = bytes.get<std::int64_t>();
+    news.grant.next.epoch = bytes.get<std::int64_t>();
+    news.grant.next.begin = bytes.get<std::int64_t>();
+    news.grant.next.count = bytes.get<std::int64_t>();
+    news.grant.used = bytes.get<std::int64_t>();
+    news.grant.evaluation = bytes.get<std::int64_t>();
     return bytes.complete() ? std::optional(std::move(news)) : std::nullopt;
   }
 };

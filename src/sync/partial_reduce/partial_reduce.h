@@ -15,10 +15,12 @@
 
 #include <memory>
 
-#include "motley/sync/service.h"
-#include "motley/sync/strategy.h"
+#include "motley/sync/method.h"
+#include "motley/sync/partial_reduce.h"
 
 namespace motley {
+
+extern const Method kPartialReduce;
 
 std::unique_ptr<Strategy> make_partial_reduce(const StrategyContext& context);
 ServiceResult serve_partial_reduce(const ServiceContext& context);

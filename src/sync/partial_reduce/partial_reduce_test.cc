@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "motley/sync/collective.h"
+#include "motley/sync/partial_reduce.h"
 #include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
@@ -27,7 +28,7 @@ namespace {
 
 Job job_of(const std::vector<double>& speeds, int group, std::int64_t batch, std::int64_t steps) {
   Job job = simulated_job("partial_reduce", speeds, batch, steps);
-  job.strategy.partial_reduce.group = group;
+  job.strategy.of<PartialReduceOptions>().group = group;
   return job;
 }
 
@@ -116,7 +117,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
           GroupNews news;
           news.members = round.groups[g];
           news.weight = static_cast<float>(round.weights[g][m]);
-          news.next.count = left > 1 ? 1 : 0;
+          news.grant.next.count = left > 1 ? 1 : 0;
           node.send(round.groups[g][m], Channel::kPartialReduce, {}, news.payload());
         }
       }
@@ -135,7 +136,7 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   }
   Job job =
       job_of(speeds, *rc::gen::inRange(2, workers + 1), 10 * workers, *rc::gen::inRange(1, 30));
-  job.strategy.partial_reduce.filter = *rc::gen::arbitrary<bool>();
+  job.strategy.of<PartialReduceOptions>().filter = *rc::gen::arbitrary<bool>();
   job.cluster.slowdowns = {{0.3, 3}};
   Models models = still_models(workers, 50, *rc::gen::arbitrary<std::uint32_t>());
   const auto sum = sum_of(models);
@@ -176,7 +177,8 @@ RC_GTEST_PROP(PartialReduce, UsesEverySampleOnceAnEpoch, ()) {
                    *rc::gen::inRange<std::int64_t>(1, 60));
   job.strategy.allocation =
       *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
-  job.strategy.partial_reduce.weights = *rc::gen::element<std::string>("constant", "dynamic");
+  job.strategy.of<PartialReduceOptions>().weights =
+      *rc::gen::element(GroupWeights::kConstant, GroupWeights::kDynamic);
   job.cluster.slowdowns = {{0.2, 4}};
   CountingTask task(dataset);
   QuietMonitor monitor;
@@ -209,7 +211,8 @@ RC_GTEST_PROP(PartialReduce, OfAllWorkersIsAllReduce, ()) {
   Job job = job_of(speeds, workers, batch, *rc::gen::inRange<std::int64_t>(1, 40));
   job.strategy.allocation = *rc::gen::element<std::string>("equal", "static");
   job.strategy.shares = shares;
-  job.strategy.partial_reduce.weights = *rc::gen::element<std::string>("constant", "dynamic");
+  job.strategy.of<PartialReduceOptions>().weights =
+      *rc::gen::element(GroupWeights::kConstant, GroupWeights::kDynamic);
   ToyTask task(5 * batch, 20, 5, 0.05);
   QuietMonitor monitor;
   const RunOutcome partial = simulate(job, task, monitor);
@@ -284,16 +287,18 @@ TEST(PartialReduce, OfAllWorkersIsSynchronousModelAveraging) {
 }
 
 TEST(PartialReduce, LearnsTheRightAnswer) {
-  for (const auto& [weights, rule] : {std::pair{"constant", "decay"}, std::pair{"dynamic", "decay"},
-                                      std::pair{"dynamic", "ema"}}) {
+  for (const auto& [weights, rule] : {std::pair{GroupWeights::kConstant, DynamicRule::kDecay},
+                                      std::pair{GroupWeights::kDynamic, DynamicRule::kDecay},
+                                      std::pair{GroupWeights::kDynamic, DynamicRule::kEma}}) {
     Job job = job_of({1, 1, 1, 0.3}, 2, 100, 600);
-    job.strategy.partial_reduce.weights = weights;
-    job.strategy.partial_reduce.dynamic_rule = rule;
+    job.strategy.of<PartialReduceOptions>().weights = weights;
+    job.strategy.of<PartialReduceOptions>().dynamic_rule = rule;
     ToyTask task(1'000, 10, 3, 0.1);
     QuietMonitor monitor;
     simulate(job, task, monitor);
     ASSERT_FALSE(monitor.metrics.empty());
-    EXPECT_GT(monitor.metrics.back().accuracy, 0.99) << weights << " " << rule;
+    EXPECT_GT(monitor.metrics.back().accuracy, 0.99)
+        << static_cast<int>(weights) << " " << static_cast<int>(rule);
   }
 }
 
@@ -318,13 +323,13 @@ TEST(PartialReduce, WithoutTheFilterHalvesNeverMeet) {
   for (const auto& speeds :
        {std::vector<double>{1, 1, 0.5, 0.5}, std::vector<double>{1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5}}) {
     Job job = job_of(speeds, 2, 32 * static_cast<std::int64_t>(speeds.size()), 500);
-    job.strategy.partial_reduce.filter = false;
+    job.strategy.of<PartialReduceOptions>().filter = false;
     const auto isolated = figure(simulate_phantom(job), "longest_window");
     job.train.steps = 1'000;
     const auto still = figure(simulate_phantom(job), "longest_window");
     EXPECT_TRUE(!still || (isolated && *still > 1.5 * *isolated)) << still.value_or(0);
 
-    job.strategy.partial_reduce.filter = true;
+    job.strategy.of<PartialReduceOptions>().filter = true;
     const RunOutcome filtered = simulate_phantom(job);
     EXPECT_LE(figure(filtered, "longest_window").value_or(1e9),
               static_cast<double>(5 * speeds.size()));
@@ -361,11 +366,11 @@ TEST(PartialReduce, TheFilterDoesNotDelayTheEnd) {
   Job job = job_of(speeds, 2, 256, 1);
   job.train.steps.reset();
   job.train.epochs = 1;
-  job.model.kind = "phantom";
+  job.model.kind = ModelKind::kPhantom;
   PhantomTask task(3'040, 100'000);
   QuietMonitor monitor;
   const RunOutcome with = simulate(job, task, monitor);
-  job.strategy.partial_reduce.filter = false;
+  job.strategy.of<PartialReduceOptions>().filter = false;
   const RunOutcome without = simulate(job, task, monitor);
   EXPECT_LT(with.seconds, 1.1 * without.seconds);
 }
@@ -414,13 +419,13 @@ TEST(GroupNews, DamagedBytesAreNone) {
   GroupNews news;
   news.members = {3, 5};
   news.weight = 0.25F;
-  news.evaluation = 7;
+  news.grant.evaluation = 7;
   const Payload payload = news.payload();
   const auto back = GroupNews::of(payload);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->members, news.members);
   EXPECT_EQ(back->weight, 0.25F);
-  EXPECT_EQ(back->evaluation, 7);
+  EXPECT_EQ(back->grant.evaluation, 7);
   for (std::size_t size = 0; size < payload.size(); ++size) {
     EXPECT_FALSE(GroupNews::of(Payload::copy_of(payload.bytes().first(size))));
   }

@@ -11,27 +11,25 @@ namespace motley {
 namespace {
 
 GroupRules rules_of(const Job& job) {
-  const PartialReduceSpec& spec = job.strategy.partial_reduce;
+  const PartialReduceOptions& options = job.strategy.of<PartialReduceOptions>();
   GroupRules rules;
   rules.workers = job.cluster.workers;
-  rules.group = spec.group;
-  rules.window = spec.window_among(rules.workers);
-  rules.filter = spec.filter;
-  rules.alpha = spec.alpha;
-  if (spec.weights == "dynamic") {
-    rules.weighting = spec.dynamic_rule == "ema" ? Weighting::kEma : Weighting::kDecay;
+  rules.group = options.group;
+  rules.window = options.window_among(rules.workers);
+  rules.filter = options.filter;
+  rules.alpha = options.alpha;
+  if (options.weights == GroupWeights::kDynamic) {
+    rules.weighting =
+        options.dynamic_rule == DynamicRule::kEma ? Weighting::kEma : Weighting::kDecay;
   }
   return rules;
 }
 
-// Carries the Controller's messages, and deals out the samples.
+// Carries the messages of the Controller and of the Dealer.
 class Service {
  public:
   explicit Service(const ServiceContext& context)
-      : context_(context),
-        controller_(rules_of(context.job)),
-        dealer_(context),
-        next_(static_cast<std::size_t>(context.node.size())) {}
+      : context_(context), controller_(rules_of(context.job)), dealer_(context) {}
 
   ServiceResult run() {
     while (!over_) {
@@ -59,10 +57,7 @@ class Service {
       throw std::runtime_error(
           fmt::format("worker {} sent a ready signal that makes no sense", worker));
     }
-    dealer_.computed(signal.samples);
-    StepSamples& next = next_[static_cast<std::size_t>(worker)];
-    next = dealer_.next(signal.want);
-    if (next.count > 0) {
+    if (dealer_.deal(worker, signal.samples, signal.want) > 0) {
       controller_.ready(worker, signal.iteration, now);
     } else {
       controller_.finished(worker, signal.iteration, now);
@@ -76,13 +71,11 @@ class Service {
     if (!group.last) {
       news.members = group.members;
     }
-    news.used = dealer_.used();
     const std::vector<float> weights = float_weights(group.weights);
     for (std::size_t i = 0; i < group.members.size(); ++i) {
       news.weight = weights[i];
       news.iteration = group.iterations[i];
-      news.next = next_[static_cast<std::size_t>(group.members[i])];
-      news.evaluation = over_ ? 0 : dealer_.evaluation_for(group.members[i]);
+      news.grant = dealer_.grant(group.members[i]);
       context_.node.send(group.members[i], Channel::kPartialReduce, {}, news.payload());
     }
   }
@@ -119,8 +112,7 @@ class Service {
   const ServiceContext context_;
   Controller controller_;
   Dealer dealer_;
-  std::vector<StepSamples> next_;  // that each worker computes after its group
-  Seconds seconds_ = 0;            // spent on signals, as opposed to waiting for them
+  Seconds seconds_ = 0;  // spent on signals, as opposed to waiting for them
   bool over_ = false;
 };
 

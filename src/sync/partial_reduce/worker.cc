@@ -1,7 +1,5 @@
-#include <algorithm>
-
 #include "motley/sync/collective.h"
-#include "sync/allocator.h"
+#include "sync/dealt_samples.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
 
@@ -10,42 +8,23 @@ namespace {
 
 class PartialReduce final : public Strategy {
  public:
-  // The first step is dealt out as every rank can work out for itself; later ones come with the
-  // groups.
-  explicit PartialReduce(const StrategyContext& context) : context_(context) {
-    samples_ = context.allocator.part_of(context.ledger.step_after(0));
-  }
+  explicit PartialReduce(const StrategyContext& context) : context_(context), samples_(context) {}
 
   std::optional<Work> begin() override {
     if (over_) {
       return std::nullopt;
     }
-    context_.allocator.take_effect();  // what was decided while the last step went
-    Work work;
-    work.count = static_cast<std::size_t>(samples_.count);
-    if (!context_.replica.gradient().phantom()) {
-      work.samples = context_.ledger.samples(samples_);
-    }
-    return work;
+    samples_.begin();
+    return samples_.work();
   }
 
   Progress finish(const Computed& computed) override {
     step(computed.samples);
-    const GroupNews group = wait_for_group(computed.samples);
+    const GroupNews group = wait_for_group();
     average(group);
     iteration_ = group.iteration + 1;
-    samples_ = group.next;
-    over_ = samples_.count == 0;
-
-    Progress progress;
-    progress.samples = group.used;
-    if (group.evaluation > 0) {
-      progress.evaluate = Evaluate{group.evaluation, context_.node.size()};
-    }
-    if (!context_.replica.gradient().phantom()) {
-      progress.loss_sum = computed.loss_sum;
-      progress.loss_samples = static_cast<std::int64_t>(computed.samples);
-    }
+    const Progress progress = samples_.take(group.grant, computed);
+    over_ = !samples_.goes_on();
     return progress;
   }
 
@@ -59,12 +38,9 @@ class PartialReduce final : public Strategy {
     }
   }
 
-  GroupNews wait_for_group(std::size_t samples) {
+  GroupNews wait_for_group() {
     const Seconds began = context_.node.now();
-    // With fewer samples than workers some have no share of a common step; here they take one.
-    const std::size_t want = std::max<std::size_t>(context_.allocator.next_share(), 1);
-    const ReadySignal signal{iteration_, static_cast<std::int64_t>(samples),
-                             static_cast<std::int64_t>(want)};
+    const ReadySignal signal{iteration_, samples_.count(), samples_.want()};
     context_.node.send(kCoordinator, Channel::kPartialReduce, signal.header());
     const Message answer = context_.node.receive({Channel::kPartialReduce, kCoordinator});
     auto news = GroupNews::of(answer.payload);
@@ -86,7 +62,7 @@ class PartialReduce final : public Strategy {
   }
 
   StrategyContext context_;
-  StepSamples samples_;  // of the iteration under way
+  DealtSamples samples_;
   std::int64_t iteration_ = 0;
   bool over_ = false;
   Seconds waited_ = 0;

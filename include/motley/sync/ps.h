@@ -1,0 +1,13 @@
+// Settings of the plain parameter-server methods: [strategy.ps] in a job file
+// (docs/parameter_server.md). How many servers there are is StrategySpec::ps.
+#pragma once
+
+#include <cstdint>
+
+namespace motley {
+
+struct PsSspOptions {
+  std::int64_t staleness = 3;  // commits that a worker may be ahead of the slowest
+};
+
+}  // namespace motley

@@ -1,0 +1,78 @@
+#include "runtime/run/run_logic.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace motley {
+
+RunRules rules_of(const Job& job, std::int64_t training_samples) {
+  return {.workers = job.cluster.workers,
+          .batch = job.train.batch,
+          .limit = ledger_options(job, training_samples).limit,
+          .target_accuracy = job.train.target_accuracy};
+}
+
+std::optional<RunProgress> RunLogic::on_progress(Seconds seconds, std::int64_t samples,
+                                                 const LossMeter& loss) {
+  unevaluated_loss_.add(loss);
+  unreported_loss_.add(loss);
+  if (samples <= reported_samples_) {
+    return std::nullopt;
+  }
+  reported_samples_ = samples;
+  return RunProgress{seconds, samples, rules_.limit, unreported_loss_.take().mean()};
+}
+
+std::optional<SnapshotInfo> RunLogic::on_snapshot(SnapshotInfo part) {
+  auto whole = merger_.add(std::move(part));
+  if (!whole || is_evaluated(whole->note.samples)) {
+    return std::nullopt;
+  }
+  return to_evaluate(std::move(*whole));
+}
+
+SnapshotInfo RunLogic::to_evaluate(SnapshotInfo whole) {
+  evaluated_samples_ = whole.note.samples;
+  whole.note.loss = unevaluated_loss_.take();
+  return whole;
+}
+
+Metric RunLogic::on_evaluation(const SnapshotNote& note, const Evaluation& evaluation) {
+  if (rules_.target_accuracy && evaluation.accuracy >= *rules_.target_accuracy) {
+    stop(kTargetReached);
+  }
+  Metric metric;
+  metric.seconds = note.seconds;
+  metric.samples = note.samples;
+  metric.step = (note.samples + rules_.batch - 1) / rules_.batch;
+  metric.loss = evaluation.loss;
+  metric.accuracy = evaluation.accuracy;
+  metric.train_loss = note.loss.mean();
+  return metric;
+}
+
+bool RunLogic::stop(const std::string& reason) {
+  if (stopped_ || is_over_) {
+    return false;
+  }
+  stopped_ = reason;
+  return true;
+}
+
+RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, ServiceResult service,
+                        Snapshot model) {
+  is_over_ = true;
+  RunEnd end{outcome_of(results, rules_.workers), std::nullopt};
+  end.outcome.stopped = stopped_;
+  std::ranges::move(end.outcome.service.figures, std::back_inserter(service.figures));
+  end.outcome.service = std::move(service);
+  end.outcome.model = std::move(model);
+  if (!is_evaluated(end.outcome.samples)) {
+    const SnapshotNote note{end.outcome.seconds, end.outcome.samples, true, {}, {}};
+    end.evaluate = to_evaluate({note, end.outcome.model});
+  }
+  return end;
+}
+
+}  // namespace motley

@@ -1,0 +1,89 @@
+// One process's part in a run, as motley/run.h shows it to programs and session/joined_session.h to
+// `motley worker`.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "motley/run.h"
+#include "runtime/worker/worker.h"
+#include "session/host.h"
+#include "session/server_threads.h"
+#include "session/session_impl.h"
+#include "session/terminate_handler.h"
+
+namespace motley {
+
+class Run::Impl {
+ public:
+  // A program's run.
+  Impl(Session::Impl& session, const Options& options, Replica& replica, std::int64_t samples,
+       RunHooks hooks);
+  // In somebody else's run, which `worker` has joined: with the job that was given.
+  Impl(Session::Impl& session, Worker& worker, const Job& job, Replica& replica,
+       std::int64_t samples);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  std::optional<Work> begin();
+  Progress finish(double loss_sum);
+  void fit(const std::function<double(const Work&)>& compute);
+  void in_step(const std::function<void()>& body);
+  void stop(const std::string& why);
+
+  const Job& job() const { return job_; }
+  const RunResult& result() const;
+
+ private:
+  // One run of a session at a time.
+  class Turn {
+   public:
+    explicit Turn(Session::Impl& session);
+    ~Turn() { session_.has_run = false; }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Session::Impl& session_;
+  };
+
+  bool under_way() const { return !over_ && !why_failed_; }
+  void expect_turn(bool is_its_turn, const char* otherwise);
+  Peer peer_of(Replica& replica, const std::string& settings) const;
+  void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate);
+  void join_run(const Peer& me);
+
+  // Whatever `body` throws takes the run down. What the program's hooks throw comes out as it was;
+  // when others have failed, the first cause of all does.
+  template <class Body>
+  auto guarded(const Body& body) -> decltype(body());
+  [[noreturn]] void fail_with_others(const std::exception_ptr& error);
+  void fail_here(const std::exception_ptr& error);
+  void leave_early();
+  void clean_up(const std::string& why);
+
+  void obey_signals();
+  void end();
+  void take(const Summary& summary);
+
+  Session::Impl& session_;
+  std::optional<Turn> turn_;  // until it is over
+  const Job job_;
+  std::unique_ptr<Host> host_;              // on rank 0
+  std::unique_ptr<ServerThreads> servers_;  // of a program
+  std::unique_ptr<Worker> owned_;
+  Worker* worker_ = nullptr;
+  bool asked_ = false;     // to stop
+  bool has_work_ = false;  // between begin() and finish()
+  bool in_call_ = false;   // hooks are called from inside
+  bool over_ = false;
+  std::optional<std::string> why_failed_;
+  RunResult result_;
+  std::optional<TerminateNotice> terminate_notice_;
+};
+
+}  // namespace motley

@@ -1,0 +1,51 @@
+#include "session/server_threads.h"
+
+#include <exception>
+#include <utility>
+
+#include "motley/sync/method.h"
+#include "runtime/worker/worker.h"
+#include "session/signals.h"
+
+namespace motley {
+
+std::optional<std::string> signal_before_start() {
+  const auto signal = first_signal();
+  return signal ? std::optional("stopped by " + *signal + " before everybody had come")
+                : std::nullopt;
+}
+
+ServerThreads::ServerThreads(const Job& job, Rank worker,
+                             std::function<Result<Admission>(Rank)> let_in)
+    : let_in_(std::move(let_in)) {
+  for (int server = worker; server < servers_of(job); server += job.cluster.workers) {
+    threads_.emplace_back([this, &job, server] { run_server(job, job.cluster.workers + server); });
+  }
+}
+
+void ServerThreads::join() {
+  for (std::thread& thread : std::exchange(threads_, {})) {
+    thread.join();
+  }
+}
+
+// Whatever goes wrong, the coordinator knows of it or misses the server. A server that is refused
+// need not say why: the worker of this process is refused for the same reason.
+void ServerThreads::run_server(const Job& job, Rank rank) {
+  const auto admission = let_in_(rank);
+  if (!admission) {
+    return;
+  }
+  Worker worker(*admission);
+  try {
+    const auto text = worker.join(signal_before_start);
+    const Status status = text ? worker.run_server(job) : tl::unexpected(text.error());
+    if (!status) {
+      worker.fail({kAnyRank, status.error().message});
+    }
+  } catch (...) {
+    worker.fail(std::current_exception());
+  }
+}
+
+}  // namespace motley

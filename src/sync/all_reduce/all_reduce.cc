@@ -1,0 +1,59 @@
+#include "sync/all_reduce/all_reduce.h"
+
+#include <utility>
+
+#include "motley/sync/common_steps.h"
+
+namespace motley {
+namespace {
+
+class AllReduce final : public Strategy {
+ public:
+  AllReduce(const StrategyContext& context, std::unique_ptr<Reducer> reducer)
+      : context_(context), steps_(context), reducer_(std::move(reducer)) {}
+
+  std::optional<Work> begin() override {
+    const auto work = steps_.begin();
+    if (!work) {
+      reducer_->leave();
+    }
+    return work;
+  }
+
+  Progress finish(const Computed& computed) override {
+    steps_.tell(computed);
+    if (!reducer_->is_idle()) {
+      reducer_->sum(context_.replica.gradient());
+    }
+    const double mean = 1.0 / static_cast<double>(steps_.count());
+    context_.node.busy(0, [&] { context_.replica.apply(mean); });
+    return steps_.conclude();
+  }
+
+  Seconds waited() const override { return reducer_->waited(); }
+
+ private:
+  StrategyContext context_;
+  CommonSteps steps_;
+  const std::unique_ptr<Reducer> reducer_;
+};
+
+std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context) {
+  return make_all_reduce_over(context, make_reducer(context, Channel::kAllReduce));
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_all_reduce_over(const StrategyContext& context,
+                                               std::unique_ptr<Reducer> reducer) {
+  return std::make_unique<AllReduce>(context, std::move(reducer));
+}
+
+const Method kAllReduce = {
+    .schema = {.name = "all_reduce",
+               .summary = "every step sums over all workers and goes at the pace of the slowest"},
+    .advance = Advance::kTogether,
+    .make = make_all_reduce,
+};
+
+}  // namespace motley

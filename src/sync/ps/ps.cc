@@ -1,0 +1,100 @@
+#include "sync/ps/ps.h"
+
+#include "motley/sync/ps.h"
+#include "sync/all_reduce/all_reduce.h"
+#include "sync/parameter_server/committer.h"
+#include "sync/parameter_server/server.h"
+#include "sync/parameter_server/server_sum.h"
+#include "sync/parameter_server/staleness_bound.h"
+#include "sync/sample_server.h"
+
+namespace motley {
+namespace {
+
+class PsWorker final : public Committer {
+ public:
+  PsWorker(const StrategyContext& context, bool bounded) : Committer(context), bounded_(bounded) {}
+
+ private:
+  bool commits_after_this() override { return true; }
+
+  CommitHeader next_commit() override {
+    ++step_;
+    return {.step = bounded_ ? std::optional(step_) : std::nullopt, .weight = equal_weight()};
+  }
+
+  const bool bounded_;
+  std::int64_t step_ = 0;
+};
+
+std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
+  return make_all_reduce_over(
+      context, std::make_unique<ServerSum>(context.node, context.job, context.replica.gradient()));
+}
+
+std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context) {
+  return std::make_unique<PsWorker>(context, false);
+}
+
+Figures run_server_of_ps_bsp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, 0), .sums = true});
+}
+
+Figures run_server_of_ps_asp(const ServerContext& context) {
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, std::nullopt)});
+}
+
+Figures run_server_of_ps_ssp(const ServerContext& context) {
+  const std::int64_t bound = context.job.strategy.of<PsSspOptions>().staleness;
+  return run_parameter_server(context, {.gate = staleness_bound(context.job, bound)});
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_bounded_committer(const StrategyContext& context) {
+  return std::make_unique<PsWorker>(context, true);
+}
+
+ServiceResult serve_committers(const ServiceContext& context) {
+  SampleServer samples(context, GapMeter(context.node.size()), Evaluated::kAnyone);
+  samples.run();
+  return {CommitCounts::of(samples.counts()).figures(), samples.gaps().largest()};
+}
+
+const Method kPsBsp = {
+    .schema = {.name = "ps_bsp",
+               .summary = "every step sums over all workers by way of parameter servers",
+               .has_servers = true},
+    .advance = Advance::kTogether,
+    .make = make_ps_bsp,
+    .run_server = run_server_of_ps_bsp,
+};
+
+const Method kPsAsp = {
+    .schema = {.name = "ps_asp",
+               .summary = "workers commit to parameter servers after each iteration and wait for "
+                          "nobody",
+               .exchanges = ExchangeKind::kChanges,
+               .has_servers = true},
+    .advance = Advance::kAtOwnPace,
+    .make = make_ps_asp,
+    .serve = serve_committers,
+    .run_server = run_server_of_ps_asp,
+};
+
+const Method kPsSsp = {
+    .schema = {.name = "ps_ssp",
+               .summary =
+                   "as ps_asp, but nobody gets more than strategy.ps.staleness commits ahead "
+                   "of the slowest",
+               .keys = {{"strategy.ps.staleness", option<&PsSspOptions::staleness>, Range{0, 1000},
+                         "commits that a worker may be ahead of the slowest"}},
+               .exchanges = ExchangeKind::kChanges,
+               .has_servers = true},
+    .advance = Advance::kAtOwnPace,
+    .make = make_bounded_committer,
+    .serve = serve_committers,
+    .run_server = run_server_of_ps_ssp,
+};
+
+}  // namespace motley
