@@ -11,6 +11,7 @@ MEASURED is a directory with the output of the benchmarks:
   simulator.json               row of sim_bench
   controller.json              rows of controller_bench
   mean.json                    rows of mean_bench
+  order.json                   rows of order_bench
   codec.json                   rows of codec_bench
   record.json                  row of record_bench
   api.json                     row of api_bench
@@ -36,6 +37,7 @@ from typing import Optional, Tuple
 EVENTS_PER_SECOND = 1e6
 SIGNALS_PER_SECOND = 2e5
 ADDED_US = 50  # to a step, by the controller of partial reduce
+FIRST_STEP_MS = 10  # of a data set of 10^9 samples
 API_OVERHEAD = 0.02  # of a step
 RECORDING = 0.01  # of a step of the smallest model, at most
 # Relative to a memory copy. Others are measured, but nothing is claimed about them.
@@ -171,6 +173,17 @@ def mean_rows(folder):
                       None, 1.0)
 
 
+def order_rows(folder):
+    for _, text in read_files(folder, "order.json"):
+        for row in json.loads(text):
+            if row["bench"] == "first_step":
+                yield Row("order", f"first step of {row['samples']:,} samples", f"{FIRST_STEP_MS} ms",
+                          row["ms"], FIRST_STEP_MS, "ms", FIRST_STEP_MS / row["ms"], None, 1.0)
+            else:
+                yield Row("order", f"order of {row['samples']:,} samples", "shuffled array",
+                          row["ns"], row["shuffle_ns"], "ns", row["shuffle_ns"] / row["ns"])
+
+
 def codec_rows(folder):
     for _, text in read_files(folder, "codec.json"):
         for row in json.loads(text):
@@ -201,10 +214,11 @@ def print_table(rows):
 def missing(rows):
     """Claims without a measurement."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "record", "api", "controller", "mean", "codec",
-                            "simulator")}
+              for bench in ("all_reduce", "step", "record", "api", "controller", "mean", "order",
+                            "codec", "simulator")}
     wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "record": 1, "api": 1,
-              "controller": 3, "mean": 4, "codec": len(CODEC_RATIOS), "simulator": 1}
+              "controller": 3, "mean": 4, "order": 1, "codec": len(CODEC_RATIOS),
+              "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
 
@@ -218,7 +232,8 @@ def main():
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
     rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, api_rows, controller_rows,
-                                                 mean_rows, codec_rows, simulator_rows)
+                                                 mean_rows, order_rows, codec_rows,
+                                                 simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)
     if options.out:

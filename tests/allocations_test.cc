@@ -17,18 +17,20 @@
 namespace {
 
 std::int64_t allocated = 0;
+std::size_t allocated_bytes = 0;
 
-void* counted(void* memory) {
+void* counted(void* memory, std::size_t size) {
   ++allocated;
+  allocated_bytes += size;
   return memory ? memory : throw std::bad_alloc();
 }
 
 }  // namespace
 
-void* operator new(std::size_t size) { return counted(std::malloc(size)); }
+void* operator new(std::size_t size) { return counted(std::malloc(size), size); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto align = static_cast<std::size_t>(alignment);
-  return counted(std::aligned_alloc(align, (size + align - 1) / align * align));
+  return counted(std::aligned_alloc(align, (size + align - 1) / align * align), size);
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -82,6 +84,16 @@ TEST(Allocations, AMailboxKeepsItsMemory) {
   EXPECT_EQ(allocated - before, 0);
 }
 
+TEST(Allocations, AnyDataSetTakesTheMemoryOfAStep) {
+  constexpr std::int64_t kBillion = 1'000'000'000;
+  const std::size_t before = allocated_bytes;
+  Ledger ledger({.dataset = kBillion, .batch = 1'024, .limit = 2 * kBillion, .seed = 1});
+  for (const std::int64_t used : {std::int64_t{0}, kBillion - 10, kBillion + 77}) {
+    ledger.samples(ledger.step_after(used));
+  }
+  EXPECT_LE(allocated_bytes - before, 1'024 * sizeof(SampleIndex));
+}
+
 constexpr int kWorkers = 6;
 
 // Allocations in a whole simulated run, per iteration of a worker once it is going.
@@ -99,6 +111,22 @@ double allocated_per_iteration(Job job, std::int64_t iterations) {
   return static_cast<double>(more) / static_cast<double>(2 * iterations * kWorkers);
 }
 
+// A run of ten steps, with all that it does besides dealing samples.
+std::size_t bytes_of_a_run(std::int64_t samples) {
+  const Job job = simulated_job("all_reduce", alike(kWorkers), 64, 10);
+  Models models = still_models(kWorkers, 1'000, 1);
+  SimCluster cluster(job.cluster);
+  start_all(cluster, job, samples, models);
+  const std::size_t before = allocated_bytes;
+  cluster.run();
+  return allocated_bytes - before;
+}
+
+TEST(Allocations, ARunOfABillionSamplesTakesTheMemoryOfASmallOne) {
+  bytes_of_a_run(10'000);  // the first of a process allocates what later ones find
+  EXPECT_EQ(bytes_of_a_run(1'000'000'000), bytes_of_a_run(10'000));
+}
+
 double allocated_per_iteration_of_hop(GraphKind graph, HopMode mode) {
   Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
   job.strategy.of<HopOptions>().graph = graph;
@@ -110,7 +138,7 @@ double allocated_per_iteration_of_hop(GraphKind graph, HopMode mode) {
 
 // A worker makes one payload of its model, however many neighbours get it, and one for its request
 // of samples, and gets one in answer; tokens and acknowledgements have none. The rest is not for
-// messages: the order of an epoch, estimates of a worker's speed.
+// messages: estimates of a worker's speed.
 TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
   for (const HopMode mode :
        {HopMode::kStandard, HopMode::kBackup, HopMode::kStaleness, HopMode::kNotifyAck}) {

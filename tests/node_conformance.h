@@ -5,9 +5,9 @@
 //   INSTANTIATE_TEST_SUITE_P(Sim, NodeConformance,
 //                            testing::Values(NodeKind{"sim", [] { return ...; }}));
 //
-// The cases are in node_conformance.cc and node_conformance_failures.cc. They wait for conditions
-// only, never for time to pass, so that they are quick and hold on a virtual clock as on a real
-// one.
+// The cases are in node_conformance.cc, node_conformance_failures.cc and
+// node_restart_conformance.cc. They wait only for conditions, never for time to pass, so they are
+// fast and work on a virtual and on a real clock.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,17 +29,21 @@ class NodeHarness {
 
   virtual ~NodeHarness() = default;
 
-  // Runs bodies[r] on rank r of a cluster of bodies.size() workers until every activity has
-  // returned. An exception that leaves an activity stops the run and is thrown here (or one with
-  // the same what()); exceptions of a killed rank are ignored. Called once.
-  virtual void run(std::vector<Body> bodies) = 0;
+  // Runs bodies[r][t] as term t of rank r, on a cluster of bodies.size() workers, until every
+  // activity has returned. A rank's next term begins when all activities of the last one have
+  // returned, and may wait for other ranks that begin their term of the same number. An exception
+  // that leaves an activity stops the run and is thrown here (or one with the same what()); those
+  // of a killed rank do not count. Called once.
+  virtual void run(std::vector<std::vector<Body>> bodies) = 0;
 
-  // A body calls these two during run(), on any rank.
+  // The three below are called by a body while run() is under way, from whatever rank.
 
   // Stops the run: Node calls throw Interrupted(kAnyRank, reason).
   virtual void stop(const std::string& reason) = 0;
-  // Cuts a rank off as if its machine had lost power: its own Node calls throw, and the others
-  // learn of the loss some time later. Messages that have arrived stay.
+  // Ends the term that a rank is in: its Node calls throw Interrupted(kAnyRank, reason).
+  virtual void end_term(Rank rank, const std::string& reason) = 0;
+  // Cuts a rank off, as if its machine had lost power: its own Node calls throw, and the others
+  // learn of the loss some time later. What had arrived stays.
   virtual void kill(Rank rank) = 0;
 };
 
@@ -58,7 +62,13 @@ class NodeConformance : public testing::TestWithParam<NodeKind> {
 
   NodeConformance() : harness_(GetParam().make_harness()) {}
 
-  void run(std::vector<Body> bodies) { harness_->run(std::move(bodies)); }
+  void run(std::vector<Body> bodies) {
+    std::vector<std::vector<Body>> one_term;
+    for (Body& body : bodies) {
+      one_term.push_back({std::move(body)});
+    }
+    harness_->run(std::move(one_term));
+  }
   void run_alike(int workers, const Body& body) {
     run(std::vector<Body>(static_cast<std::size_t>(workers), body));
   }

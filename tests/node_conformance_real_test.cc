@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <exception>
@@ -30,7 +31,7 @@ class RealHarness final : public NodeHarness {
   enum class Over { kTcp, kLocal };
   explicit RealHarness(Over over) : over_(over) {}
 
-  void run(std::vector<Body> bodies) override {
+  void run(std::vector<std::vector<Body>> bodies) override {
     const int size = static_cast<int>(bodies.size());
     for (Rank rank = 0; rank < size; ++rank) {
       ranks_.push_back(std::make_unique<RealRank>(rank, size));
@@ -44,6 +45,7 @@ class RealHarness final : public NodeHarness {
         one->fabric->set_peer(peer, endpoint);
       }
     }
+    make_beginnings(bodies);
     std::barrier all_returned(size);
     std::vector<std::thread> threads;
     for (Rank rank = 0; rank < size; ++rank) {
@@ -64,6 +66,8 @@ class RealHarness final : public NodeHarness {
     }
   }
 
+  void end_term(Rank rank, const std::string& reason) override { at(rank).node.end_term(reason); }
+
   void kill(Rank rank) override {
     at(rank).killed = true;
     at(rank).node.stop("killed by the test");
@@ -72,15 +76,32 @@ class RealHarness final : public NodeHarness {
  private:
   RealRank& at(Rank rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 
-  void run_rank(Rank rank, const Body& body, std::barrier<>& all_returned) {
-    RealRank& self = at(rank);
-    try {
-      self.node.run(body);
-    } catch (const std::exception& exception) {
-      if (!self.killed) {
-        keep_first(std::current_exception());
-        stop(exception.what());
+  // Where those ranks meet that have a term of the same number: who has begun it is ready for
+  // messages of the others. In a run the coordinator sees to that.
+  void make_beginnings(const std::vector<std::vector<Body>>& bodies) {
+    for (std::size_t term = 0;; ++term) {
+      const auto ranks = std::ranges::count_if(
+          bodies, [&](const std::vector<Body>& terms) { return terms.size() > term; });
+      if (ranks == 0) {
+        return;
       }
+      beginnings_.push_back(std::make_unique<std::barrier<>>(ranks));
+    }
+  }
+
+  void run_rank(Rank rank, const std::vector<Body>& terms, std::barrier<>& all_returned) {
+    RealRank& self = at(rank);
+    bool goes_on = true;
+    for (std::size_t term = 0; term < terms.size(); ++term) {
+      if (!goes_on) {
+        beginnings_[term]->arrive_and_drop();
+        continue;
+      }
+      if (term > 0) {
+        self.node.begin_term();
+      }
+      beginnings_[term]->arrive_and_wait();
+      goes_on = run_term(self, terms[term]);
     }
     if (self.killed) {
       self.fabric.reset();  // no goodbye: the connections just break
@@ -95,6 +116,20 @@ class RealHarness final : public NodeHarness {
     }
   }
 
+  // Whether another term may follow.
+  bool run_term(RealRank& self, const Body& body) {
+    try {
+      self.node.run(body);
+    } catch (const std::exception& exception) {
+      if (!self.killed) {
+        keep_first(std::current_exception());
+        stop(exception.what());
+      }
+      return false;
+    }
+    return !self.killed;
+  }
+
   void keep_first(std::exception_ptr error) {
     std::lock_guard lock(mutex_);
     if (!first_error_) {
@@ -104,6 +139,7 @@ class RealHarness final : public NodeHarness {
 
   const Over over_;
   std::vector<std::unique_ptr<RealRank>> ranks_;
+  std::vector<std::unique_ptr<std::barrier<>>> beginnings_;  // one for each term
   std::mutex mutex_;
   std::exception_ptr first_error_;
 };

@@ -30,6 +30,10 @@ class ToyReplica final : public Replica {
   Block gradient() override { return {gradient_.data(), gradient_.size()}; }
   Block buffers() override { return {}; }
 
+  std::vector<TensorInfo> tensors() override {
+    return {{.name = "linear.weight", .shape = {1, static_cast<std::int64_t>(data_->width)}}};
+  }
+
   double compute(std::span<const SampleIndex> samples) override;
   void apply(double scale) override;
 

@@ -34,9 +34,9 @@ struct RunHooks {
   // begin(), between two steps; the others of a lock-step method wait for it. None: nothing is
   // judged.
   std::function<Evaluation(const Snapshot&)> evaluate = {};
-  // One line for each tensor, "fc1.weight 128x784": ranks that differ are refused. None: by the
-  // number of parameters.
-  std::string parameters = {};
+  // What else must be the same on every rank besides the tensors of the replica, a line each with
+  // its name first: "optimizer Adam with learning rate 0.01". Ranks that differ are refused.
+  std::string settings = {};
 };
 
 // What came of a run.

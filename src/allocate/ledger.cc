@@ -4,12 +4,18 @@
 #include <limits>
 #include <numeric>
 
+#include "allocate/keyed_permutation.h"
 #include "base/random.h"
 
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kShuffleStream = 0xda7a0000;
+constexpr std::uint64_t kOrderStream = 0xda7a0000;
+
+KeyedPermutation order_of(const LedgerOptions& options, std::int64_t epoch) {
+  return {static_cast<std::uint64_t>(options.dataset),
+          Random(options.seed, kOrderStream + static_cast<std::uint64_t>(epoch))};
+}
 
 }  // namespace
 
@@ -31,31 +37,16 @@ StepSamples share_of(const StepSamples& step, std::span<const std::size_t> share
 }
 
 std::span<const SampleIndex> Ledger::samples(const StepSamples& step) {
-  const auto first = samples_of_epoch(step);
-  StepSamples rest{step.epoch + 1, 0, step.count - static_cast<std::int64_t>(first.size())};
-  if (rest.count == 0) {
-    return first;
+  samples_.resize(static_cast<std::size_t>(step.count));
+  std::span<SampleIndex> rest(samples_);
+  std::int64_t begin = step.begin;
+  for (std::int64_t epoch = step.epoch; !rest.empty(); ++epoch) {
+    const auto of_epoch = std::min(rest.size(), static_cast<std::size_t>(options_.dataset - begin));
+    order_of(options_, epoch).fill(static_cast<std::uint64_t>(begin), rest.first(of_epoch));
+    rest = rest.subspan(of_epoch);
+    begin = 0;
   }
-  of_several_.assign(first.begin(), first.end());
-  while (rest.count > 0) {
-    const auto next = samples_of_epoch(rest);
-    of_several_.insert(of_several_.end(), next.begin(), next.end());
-    rest = {rest.epoch + 1, 0, rest.count - static_cast<std::int64_t>(next.size())};
-  }
-  return of_several_;
-}
-
-std::span<const SampleIndex> Ledger::samples_of_epoch(const StepSamples& step) {
-  if (step.epoch != shuffled_epoch_) {
-    order_.resize(static_cast<std::size_t>(options_.dataset));
-    std::iota(order_.begin(), order_.end(), SampleIndex{0});
-    Random random(options_.seed, kShuffleStream + static_cast<std::uint64_t>(step.epoch));
-    random.shuffle(std::span(order_));
-    shuffled_epoch_ = step.epoch;
-  }
-  const std::int64_t count = std::min(step.count, options_.dataset - step.begin);
-  return std::span(order_).subspan(static_cast<std::size_t>(step.begin),
-                                   static_cast<std::size_t>(count));
+  return samples_;
 }
 
 std::int64_t sample_limit(std::int64_t dataset, std::int64_t batch, std::int64_t epochs,

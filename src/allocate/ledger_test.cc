@@ -55,7 +55,7 @@ RC_GTEST_PROP(Ledger, UsesEverySampleOnceAnEpoch, ()) {
     std::vector<SampleIndex> epoch(first, first + static_cast<std::ptrdiff_t>(epoch_size));
     std::ranges::sort(epoch);
     RC_ASSERT(std::ranges::adjacent_find(epoch) == epoch.end());
-    RC_ASSERT(epoch.back() < dataset);
+    RC_ASSERT(epoch.back() < static_cast<SampleIndex>(dataset));
   }
 }
 
@@ -94,6 +94,46 @@ TEST(Ledger, AnEarlierEpochCanBeAskedForAgain) {
   const std::vector<SampleIndex> before(first.begin(), first.end());
   ledger.samples(ledger.step_after(40));
   EXPECT_TRUE(std::ranges::equal(ledger.samples(step), before));
+}
+
+// An array of that many would not fit anywhere.
+TEST(Ledger, AnyDataSetTakesTheMemoryOfAStep) {
+  constexpr std::int64_t kTrillions = 4'000'000'000'000'000'000;
+  Ledger ledger({.dataset = kTrillions, .batch = 8, .limit = kTrillions, .seed = 1});
+  for (const std::int64_t used : {std::int64_t{0}, kTrillions / 2, kTrillions - 5}) {
+    const StepSamples step = ledger.step_after(used);
+    const auto samples = ledger.samples(step);
+    EXPECT_EQ(samples.size(),
+              static_cast<std::size_t>(std::min(kTrillions - used, ledger.options().batch)));
+    EXPECT_LT(std::ranges::max(samples), static_cast<SampleIndex>(kTrillions));
+    EXPECT_GT(std::ranges::max(samples), SampleIndex{1} << 32) << "indices have 64 bits";
+  }
+}
+
+// Whatever the shares and however they change from step to step.
+RC_GTEST_PROP(Ledger, SharesOfAnEpochHaveEverySampleOnce, ()) {
+  const auto dataset = *rc::gen::inRange<std::int64_t>(1, 500);
+  const auto workers = *rc::gen::inRange<std::size_t>(1, 12);
+  const LedgerOptions options{.dataset = dataset,
+                              .batch = *rc::gen::inRange<std::int64_t>(1, 100),
+                              .limit = dataset,
+                              .seed = *rc::gen::arbitrary<std::uint64_t>()};
+  std::vector<Ledger> ledgers(workers, Ledger(options));
+  std::vector<int> seen(static_cast<std::size_t>(dataset));
+  for (std::int64_t used = 0; used < dataset;) {
+    const StepSamples step = ledgers[0].step_after(used);
+    const auto weights = *rc::gen::container<std::vector<double>>(
+        workers, rc::gen::map(rc::gen::inRange(1, 100), [](int weight) { return weight * 0.1; }));
+    const Shares shares = integer_shares(static_cast<std::size_t>(step.count), weights);
+    for (std::size_t rank = 0; rank < workers; ++rank) {
+      for (const SampleIndex sample :
+           ledgers[rank].samples(share_of(step, shares, static_cast<Rank>(rank)))) {
+        ++seen[sample];
+      }
+    }
+    used += step.count;
+  }
+  RC_ASSERT(std::ranges::all_of(seen, [](int count) { return count == 1; }));
 }
 
 TEST(SampleLimit, IsTheSmallerOfTheLimitsGiven) {

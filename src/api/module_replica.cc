@@ -24,8 +24,8 @@ std::string type_of(const torch::Tensor& tensor) {
 }
 
 // The parameters to train. A parameter shared by two modules counts once.
-std::vector<torch::Tensor> trained_parameters(torch::nn::Module& module) {
-  std::vector<torch::Tensor> trained;
+NamedTensors trained_parameters(torch::nn::Module& module) {
+  NamedTensors trained;
   std::set<const void*> seen;
   for (const auto& item : module.named_parameters()) {
     const torch::Tensor& tensor = item.value();
@@ -37,7 +37,7 @@ std::vector<torch::Tensor> trained_parameters(torch::nn::Module& module) {
           fmt::format("parameter {} is {}; motley can train only float parameters on the CPU",
                       item.key(), type_of(tensor)));
     }
-    trained.push_back(tensor);
+    trained.push_back({item.key(), tensor});
   }
   if (trained.empty()) {
     throw Refused("nothing to train: the module has no parameter with requires_grad");
@@ -46,21 +46,20 @@ std::vector<torch::Tensor> trained_parameters(torch::nn::Module& module) {
 }
 
 // Integer counters are left out: they cannot be averaged, and nothing depends on them.
-std::vector<torch::Tensor> float_buffers(torch::nn::Module& module) {
-  std::vector<torch::Tensor> buffers;
-  for (const torch::Tensor& buffer : module.buffers()) {
-    if (buffer.scalar_type() == torch::kFloat) {
-      buffers.push_back(buffer);
+NamedTensors float_buffers(torch::nn::Module& module) {
+  NamedTensors floats;
+  for (const auto& item : module.named_buffers()) {
+    if (item.value().scalar_type() == torch::kFloat) {
+      floats.push_back({item.key(), item.value()});
     }
   }
-  return buffers;
+  return floats;
 }
 
-void check_optimizer(const torch::optim::Optimizer& optimizer,
-                     const std::vector<torch::Tensor>& trained) {
+void check_optimizer(const torch::optim::Optimizer& optimizer, const NamedTensors& trained) {
   std::set<const void*> known;
-  for (const torch::Tensor& tensor : trained) {
-    known.insert(tensor.unsafeGetTensorImpl());
+  for (const NamedTensor& each : trained) {
+    known.insert(each.tensor.unsafeGetTensorImpl());
   }
   for (const auto& group : optimizer.param_groups()) {
     for (const torch::Tensor& tensor : group.params()) {
@@ -164,16 +163,13 @@ void ModuleReplica::apply(double scale) {
   optimizer_.step();
 }
 
-std::string ModuleReplica::description() const {
+std::string ModuleReplica::settings() const {
   std::string text = describe(optimizer_);
   for (const auto& item : module_.named_parameters()) {
     const torch::Tensor& tensor = item.value();
-    text += fmt::format("{} {}", item.key(), fmt::join(tensor.sizes(), "x"));
-    text += tensor.requires_grad() ? "\n" : fmt::format(" frozen {}\n", fingerprint(tensor));
-  }
-  for (const auto& item : module_.named_buffers()) {
-    if (item.value().scalar_type() == torch::kFloat) {
-      text += fmt::format("{} {}\n", item.key(), fmt::join(item.value().sizes(), "x"));
+    if (!tensor.requires_grad()) {
+      text += fmt::format("{} {} frozen {}\n", item.key(), fmt::join(tensor.sizes(), "x"),
+                          fingerprint(tensor));
     }
   }
   return text;

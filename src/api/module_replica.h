@@ -24,6 +24,7 @@ class ModuleReplica final : public Replica {
   Block gradient() override;
   Block tail() override { return model_.tail(); }
   Block buffers() override { return model_.buffers(); }
+  std::vector<TensorInfo> tensors() override { return model_.tensors(); }
   double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
   void apply(double scale) override;
 
@@ -36,8 +37,9 @@ class ModuleReplica final : public Replica {
   // Called just before the optimizer's step.
   void set_before_step(std::function<void()> hook) { before_step_ = std::move(hook); }
 
-  // One line per tensor, "fc1.weight 128x784", so that ranks can be compared.
-  std::string description() const;
+  // What must be the same on every rank besides tensors(), a line each: the optimizer and what is
+  // frozen.
+  std::string settings() const;
 
   // Runs `body` with these numbers in the module, in eval() mode and without gradients, and
   // restores everything afterwards.

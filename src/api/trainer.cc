@@ -81,7 +81,7 @@ class TrainerCore::Impl {
 
   void start() {
     RunHooks hooks;
-    hooks.parameters = replica_.description();
+    hooks.settings = replica_.settings();
     if (evaluate_) {
       hooks.evaluate = [this](const Snapshot& snapshot) {
         Evaluation evaluation;

@@ -9,6 +9,14 @@
 
 namespace motley {
 
+// The finaliser of splitmix64: a bijection of 64 bits in which every bit of the result depends on
+// every bit of `z`.
+constexpr std::uint64_t mix64(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
 // xoshiro256** (Blackman and Vigna), seeded through splitmix64.
 class Random {
  public:

@@ -38,6 +38,23 @@ torch::Tensor flatten(const std::vector<torch::Tensor>& tensors) {
   return block;
 }
 
+std::vector<torch::Tensor> handles(const NamedTensors& tensors) {
+  std::vector<torch::Tensor> handles;
+  for (const NamedTensor& each : tensors) {
+    handles.push_back(each.tensor);
+  }
+  return handles;
+}
+
+// Where flatten() puts them.
+void append_infos(std::vector<TensorInfo>& infos, const NamedTensors& tensors, TensorInfo::In in) {
+  std::size_t offset = 0;
+  for (const auto& [name, tensor] : tensors) {
+    infos.push_back({.name = name, .shape = tensor.sizes().vec(), .in = in, .offset = offset});
+    offset += infos.back().size();
+  }
+}
+
 Block block_of(const torch::Tensor& tensor) {
   if (tensor.numel() == 0) {
     return {};
@@ -47,9 +64,12 @@ Block block_of(const torch::Tensor& tensor) {
 
 }  // namespace
 
-FlatModel::FlatModel(std::vector<torch::Tensor> parameters,
-                     const std::vector<torch::Tensor>& buffers)
-    : tensors_(std::move(parameters)), parameters_(flatten(tensors_)), buffers_(flatten(buffers)) {
+FlatModel::FlatModel(const NamedTensors& parameters, const NamedTensors& buffers)
+    : tensors_(handles(parameters)),
+      parameters_(flatten(tensors_)),
+      buffers_(flatten(handles(buffers))) {
+  append_infos(infos_, parameters, TensorInfo::In::kParameters);
+  append_infos(infos_, buffers, TensorInfo::In::kBuffers);
   gradient_ = torch::zeros({parameters_.numel() + static_cast<std::int64_t>(Replica::kTail)});
   summands_ = gradient_.narrow(0, 0, parameters_.numel());
   gradients_ = windows_like(tensors_, summands_);

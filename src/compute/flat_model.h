@@ -9,6 +9,7 @@
 
 #include <vector>
 
+#include "compute/named_tensor.h"
 #include "motley/sync/replica.h"
 
 namespace motley {
@@ -16,12 +17,13 @@ namespace motley {
 class FlatModel {
  public:
   // Float tensors on the CPU. They get new storage.
-  FlatModel(std::vector<torch::Tensor> parameters, const std::vector<torch::Tensor>& buffers);
+  FlatModel(const NamedTensors& parameters, const NamedTensors& buffers);
 
   Block parameters() const;
   Block gradient() const;  // including Replica::kTail
   Block tail() const;      // the last Replica::kTail of it
   Block buffers() const;
+  const std::vector<TensorInfo>& tensors() const { return infos_; }  // as Replica::tensors()
 
   // All parameters, and all gradients without the tail, as one long tensor each.
   const torch::Tensor& all_parameters() const { return parameters_; }
@@ -33,6 +35,7 @@ class FlatModel {
   void gather_gradients();
 
  private:
+  std::vector<TensorInfo> infos_;
   std::vector<torch::Tensor> tensors_;    // the parameters
   std::vector<torch::Tensor> gradients_;  // one window onto summands_ per parameter
   torch::Tensor parameters_;

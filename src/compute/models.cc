@@ -135,12 +135,18 @@ class BuiltinModel final : public TorchModel {
 
   torch::Tensor forward(const torch::Tensor& batch) override { return layers_->forward(batch); }
   void set_training(bool on) override { layers_->train(on); }
-  std::vector<torch::Tensor> parameters() override { return layers_->parameters(); }
-  std::vector<torch::Tensor> buffers() override {
-    std::vector<torch::Tensor> floats;
-    for (const torch::Tensor& buffer : layers_->buffers()) {
-      if (buffer.is_floating_point()) {
-        floats.push_back(buffer);
+  NamedTensors parameters() override {
+    NamedTensors all;
+    for (const auto& item : layers_->named_parameters()) {
+      all.push_back({item.key(), item.value()});
+    }
+    return all;
+  }
+  NamedTensors buffers() override {
+    NamedTensors floats;
+    for (const auto& item : layers_->named_buffers()) {
+      if (item.value().is_floating_point()) {
+        floats.push_back({item.key(), item.value()});
       }
     }
     return floats;

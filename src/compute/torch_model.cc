@@ -5,12 +5,12 @@
 namespace motley {
 namespace {
 
-void copy_numbers(const std::vector<float>& numbers, const std::vector<torch::Tensor>& tensors) {
+void copy_numbers(const std::vector<float>& numbers, const NamedTensors& tensors) {
   const float* from = numbers.data();
   const float* end = from + numbers.size();
-  for (const torch::Tensor& tensor : tensors) {
-    MOTLEY_CHECK(end - from >= tensor.numel(), "a snapshot of {} numbers is too short",
-                 numbers.size());
+  for (const auto& [name, tensor] : tensors) {
+    MOTLEY_CHECK(end - from >= tensor.numel(), "a snapshot of {} numbers ends in {}",
+                 numbers.size(), name);
     // from_blob needs a non-const pointer, but only reads.
     tensor.copy_(torch::from_blob(const_cast<float*>(from), tensor.sizes()));
     from += tensor.numel();

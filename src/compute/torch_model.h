@@ -6,8 +6,8 @@
 #include <functional>
 #include <memory>
 #include <ostream>
-#include <vector>
 
+#include "compute/named_tensor.h"
 #include "motley/sync/task.h"
 
 namespace motley {
@@ -22,10 +22,10 @@ class TorchModel {
   virtual void set_training(bool on) = 0;
 
   // Handles of the trained parameters, in a fixed order; shared ones are listed once.
-  virtual std::vector<torch::Tensor> parameters() = 0;
+  virtual NamedTensors parameters() = 0;
   // Handles of the float state that is not trained (BatchNorm statistics), in the same way. Integer
   // counters are left out: they cannot be averaged, and nothing depends on them.
-  virtual std::vector<torch::Tensor> buffers() = 0;
+  virtual NamedTensors buffers() = 0;
 
   // Writes what torch.jit.load reads. The same numbers give the same bytes.
   virtual void save(std::ostream& out) = 0;

@@ -26,6 +26,7 @@ class TorchReplica final : public Replica {
   Block parameters() override;
   Block gradient() override;
   Block buffers() override;
+  std::vector<TensorInfo> tensors() override { return model_.tensors(); }
 
   // Throws std::runtime_error with one line if the network fails on this batch.
   double compute(std::span<const SampleIndex> samples) override;

@@ -33,7 +33,10 @@ std::vector<SampleIndex> step_samples(std::size_t step) {
 // The same training with one tensor per parameter, using only the data from motley.
 std::vector<float> reference(const Dataset& data, const TrainSpec& train, std::size_t steps) {
   const auto network = small_mlp();
-  const auto parameters = network->parameters();
+  std::vector<torch::Tensor> parameters;
+  for (const auto& [name, tensor] : network->parameters()) {
+    parameters.push_back(tensor);
+  }
   std::unique_ptr<torch::optim::Optimizer> optimizer;
   if (train.optimizer == OptimizerKind::kAdam) {
     optimizer = std::make_unique<torch::optim::Adam>(
@@ -119,6 +122,41 @@ TEST(TorchReplica, TheBlockIsTheModel) {
   block.data[block.size - 1] = 3;  // the bias of the last class
   EXPECT_EQ(network->forward(input)[0][3].item<float>(), 3);
   EXPECT_EQ(replica.parameters().data, block.data) << "blocks never move";
+}
+
+TEST(TorchReplica, KnowsItsTensors) {
+  TorchReplica replica(small_mlp(), small_data(), TrainSpec{});
+  EXPECT_EQ(replica.tensors(),
+            (std::vector<TensorInfo>{{.name = "hidden.weight", .shape = {128, 20}},
+                                     {.name = "hidden.bias", .shape = {128}, .offset = 2560},
+                                     {.name = "output.weight", .shape = {4, 128}, .offset = 2688},
+                                     {.name = "output.bias", .shape = {4}, .offset = 3200}}));
+}
+
+// Where the infos say they are, one after the other, with the numbers that the model has.
+TEST(TorchReplica, TensorsFillTheBlocks) {
+  auto owned = make_builtin("resnet20", {3, 32, 32}, 10, 5);
+  TorchModel* network = owned.get();
+  NamedTensors expected = network->parameters();
+  const NamedTensors buffers = network->buffers();
+  const std::size_t trained = expected.size();
+  expected.insert(expected.end(), buffers.begin(), buffers.end());
+  TorchReplica replica(std::move(owned), small_data(), TrainSpec{});
+  const auto infos = replica.tensors();
+  ASSERT_EQ(infos.size(), expected.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const bool is_buffer = i >= trained;
+    next = i == trained ? 0 : next;
+    EXPECT_EQ(infos[i].name, expected[i].name);
+    EXPECT_EQ(infos[i].in, is_buffer ? TensorInfo::In::kBuffers : TensorInfo::In::kParameters);
+    EXPECT_EQ(infos[i].offset, next);
+    const Block block = is_buffer ? replica.buffers() : replica.parameters();
+    EXPECT_EQ(block.data + infos[i].offset, expected[i].tensor.data_ptr<float>());
+    next += infos[i].size();
+  }
+  EXPECT_EQ(next, replica.buffers().size);
+  EXPECT_EQ(infos[trained].name, "bn.running_mean");
 }
 
 }  // namespace

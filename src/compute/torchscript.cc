@@ -2,7 +2,6 @@
 
 #include <torch/script.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "compute/data/input_file.h"
@@ -13,11 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
 
-bool listed(const std::vector<torch::Tensor>& tensors, const torch::Tensor& tensor) {
-  return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const torch::Tensor& other) { return other.is_same(tensor); });
-}
-
 class ScriptModel final : public TorchModel {
  public:
   explicit ScriptModel(torch::jit::Module module) : module_(std::move(module)) {}
@@ -26,20 +20,20 @@ class ScriptModel final : public TorchModel {
     return module_.forward({batch}).toTensor();
   }
   void set_training(bool on) override { module_.train(on); }
-  std::vector<torch::Tensor> parameters() override {
-    std::vector<torch::Tensor> trained;
-    for (const torch::Tensor& parameter : module_.parameters()) {
-      if (parameter.requires_grad() && !listed(trained, parameter)) {
-        trained.push_back(parameter);
+  NamedTensors parameters() override {
+    NamedTensors trained;
+    for (const auto& [name, parameter] : module_.named_parameters()) {
+      if (parameter.requires_grad() && !holds(trained, parameter)) {
+        trained.push_back({name, parameter});
       }
     }
     return trained;
   }
-  std::vector<torch::Tensor> buffers() override {
-    std::vector<torch::Tensor> floats;
-    for (const torch::Tensor& buffer : module_.buffers()) {
-      if (buffer.is_floating_point() && !listed(floats, buffer)) {
-        floats.push_back(buffer);
+  NamedTensors buffers() override {
+    NamedTensors floats;
+    for (const auto& [name, buffer] : module_.named_buffers()) {
+      if (buffer.is_floating_point() && !holds(floats, buffer)) {
+        floats.push_back({name, buffer});
       }
     }
     return floats;
@@ -77,9 +71,9 @@ Status check_tensors(const std::string& path, ScriptModel& network) {
 }
 
 // The name of a float buffer that is no longer the same tensor as in `before`; empty if none.
-std::string replaced_buffer(ScriptModel& network, const std::vector<torch::Tensor>& before) {
+std::string replaced_buffer(ScriptModel& network, const NamedTensors& before) {
   for (const auto& [name, tensor] : network.module().named_buffers()) {
-    if (tensor.is_floating_point() && !listed(before, tensor)) {
+    if (tensor.is_floating_point() && !holds(before, tensor)) {
       return name;
     }
   }

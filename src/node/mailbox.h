@@ -1,5 +1,8 @@
 // Mailbox: messages that have arrived at a node and wait to be received, and the peers that are
 // lost. Plain data without locks: the real node guards it with a mutex; the simulator needs none.
+//
+// A node may run several terms, one after the other. Messages and forgotten peers belong to a
+// term; lost peers and the end of the run do not.
 #pragma once
 
 #include <deque>
@@ -40,16 +43,31 @@ class Mailbox {
   bool is_lost(Rank peer) const { return lost_.contains(peer); }
   void forget(Rank peer) { forgotten_.insert(peer); }
 
-  // After this, every take() that finds no message throws.
+  // The run is over: after this, every take() that finds no message throws.
   void stop(std::string reason) {
     if (!stopped_) {
       stopped_ = std::move(reason);
     }
   }
-  bool stopped() const { return stopped_.has_value(); }
-  void throw_if_stopped() const {
-    if (stopped_) {
-      throw Interrupted(kAnyRank, *stopped_);
+  // The same for the term alone. The first reason is kept.
+  void end_term(std::string reason) {
+    if (!term_end_) {
+      term_end_ = std::move(reason);
+    }
+  }
+  // Empties the mailbox for another term. A stop stays.
+  void begin_term() {
+    arrived_.clear();
+    forgotten_.clear();
+    term_end_.reset();
+  }
+
+  bool run_stopped() const { return stopped_.has_value(); }
+  bool term_ended() const { return term_end_.has_value(); }
+  bool over() const { return run_stopped() || term_ended(); }
+  void throw_if_over() const {
+    if (over()) {
+      throw Interrupted(kAnyRank, stopped_ ? *stopped_ : *term_end_);
     }
   }
 
@@ -57,7 +75,7 @@ class Mailbox {
 
  private:
   void throw_if_hopeless(Match match) const {
-    throw_if_stopped();
+    throw_if_over();
     for (const auto& [peer, reason] : lost_) {
       const bool waited_for =
           match.from == peer || (match.from == kAnyRank && !forgotten_.contains(peer));
@@ -74,6 +92,7 @@ class Mailbox {
   std::map<Rank, std::string> lost_;
   std::set<Rank> forgotten_;
   std::optional<std::string> stopped_;
+  std::optional<std::string> term_end_;
 };
 
 }  // namespace motley

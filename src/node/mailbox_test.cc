@@ -89,10 +89,10 @@ TEST(Mailbox, AForgottenPeerIsNotMissedByReceivesFromAny) {
 TEST(Mailbox, AStopThrowsOnceNothingMatches) {
   Mailbox box;
   box.put(message(1, 10));
-  box.throw_if_stopped();
+  box.throw_if_over();
   box.stop("SIGINT");
   box.stop("a later reason");
-  EXPECT_TRUE(box.stopped());
+  EXPECT_TRUE(box.run_stopped());
   EXPECT_EQ(take_tag(box, {Channel::kControl}), 10);
   try {
     box.take({Channel::kControl});
@@ -101,7 +101,55 @@ TEST(Mailbox, AStopThrowsOnceNothingMatches) {
     EXPECT_EQ(interrupted.peer(), kAnyRank);
     EXPECT_STREQ(interrupted.what(), "SIGINT");
   }
-  EXPECT_THROW(box.throw_if_stopped(), Interrupted);
+  EXPECT_THROW(box.throw_if_over(), Interrupted);
+}
+
+TEST(Mailbox, AnEndedTermThrowsOnceNothingMatches) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.end_term("worker 3 was lost");
+  box.end_term("a later reason");
+  EXPECT_TRUE(box.term_ended());
+  EXPECT_FALSE(box.run_stopped());
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 10);
+  try {
+    box.take({Channel::kControl});
+    FAIL();
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.peer(), kAnyRank);
+    EXPECT_STREQ(interrupted.what(), "worker 3 was lost");
+  }
+}
+
+TEST(Mailbox, ATermBeginsEmpty) {
+  Mailbox box;
+  box.put(message(1, 10));
+  box.end_term("over");
+  box.begin_term();
+  EXPECT_EQ(box.size(), 0U);
+  EXPECT_FALSE(box.over());
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), std::nullopt);
+  box.put(message(1, 20));
+  EXPECT_EQ(take_tag(box, {Channel::kControl}), 20);
+}
+
+TEST(Mailbox, ALossOutlivesATermAndForgettingDoesNot) {
+  Mailbox box;
+  box.lose(1, "died");
+  box.forget(1);
+  box.end_term("over");
+  box.begin_term();
+  EXPECT_TRUE(box.is_lost(1));
+  EXPECT_EQ(missed(box, {Channel::kControl}), 1);
+}
+
+TEST(Mailbox, AStopOutlivesATerm) {
+  Mailbox box;
+  box.end_term("over");
+  box.stop("SIGINT");
+  box.begin_term();
+  EXPECT_TRUE(box.over());
+  EXPECT_EQ(missed(box, {Channel::kControl}), kAnyRank);
 }
 
 }  // namespace

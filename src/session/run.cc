@@ -84,7 +84,7 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
     throw Refused("the data set is empty: there is nothing to train on");
   }
   forget_cause();
-  const Peer me = peer_of(replica, std::move(hooks.parameters));
+  const Peer me = peer_of(replica, hooks.settings);
   if (session_.world.rank == 0) {
     open_rendezvous(me, samples, std::move(hooks.evaluate));
   }
@@ -113,13 +113,12 @@ Run::Impl::~Impl() {
   }
 }
 
-Peer Run::Impl::peer_of(Replica& replica, std::string parameters) const {
+Peer Run::Impl::peer_of(Replica& replica, const std::string& settings) const {
   Peer me = peer_of_this_process();
   me.rank = session_.world.rank;
   me.token = session_.world.token;
   me.job = to_toml(job_schema(), job_);
-  me.parameters = parameters.empty() ? fmt::format("parameters {}", replica.parameters().size)
-                                     : std::move(parameters);
+  me.parameters = settings + describe(replica.tensors());
   return me;
 }
 

@@ -53,7 +53,7 @@ class Run::Impl {
 
   bool under_way() const { return !over_ && !why_failed_; }
   void expect_turn(bool is_its_turn, const char* otherwise);
-  Peer peer_of(Replica& replica, std::string parameters) const;
+  Peer peer_of(Replica& replica, const std::string& settings) const;
   void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate);
   void join_run(const Peer& me);
 

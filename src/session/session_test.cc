@@ -52,7 +52,7 @@ struct Toy {
               EXPECT_EQ(std::this_thread::get_id(), thread);
               return *task.evaluate(snapshot);
             },
-            "numbers 50\n"};
+            "rate 0.01\n"};
   }
   void fit(Run& run) {
     run.fit([&](const Work& work) { return replica->compute(work.samples); });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "base/check.h"
 #include "node/mailbox.h"
+#include "sim/flight_table.h"
 #include "sim/network.h"
 #include "sim/scheduler.h"
 
@@ -21,41 +23,6 @@ constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
 
 // Kinds of events that the scheduler calls back for. `index` is that of a flight or of a fault.
 enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
-
-// A message between send() and the receiver's mailbox. If `loss` is set instead, it marks the end
-// of the sender's messages.
-struct Flight {
-  Rank to = 0;
-  Crossing crossing;
-  Message message;
-  bool is_loss = false;
-
-  std::size_t bytes() const { return is_loss ? 0 : message.payload.size() + kFrameBytes; }
-};
-
-// Flights in progress, in reused slots: the event queue holds slot numbers instead of messages.
-class FlightTable {
- public:
-  std::uint32_t add(Flight flight) {
-    if (unused_.empty()) {
-      flights_.push_back(std::move(flight));
-      return static_cast<std::uint32_t>(flights_.size() - 1);
-    }
-    const std::uint32_t index = unused_.back();
-    unused_.pop_back();
-    flights_[index] = std::move(flight);
-    return index;
-  }
-  const Flight& operator[](std::uint32_t index) const { return flights_[index]; }
-  Flight take(std::uint32_t index) {
-    unused_.push_back(index);
-    return std::move(flights_[index]);
-  }
-
- private:
-  std::vector<Flight> flights_;
-  std::vector<std::uint32_t> unused_;
-};
 
 struct Fault {
   Rank rank;
@@ -70,6 +37,18 @@ std::string describe(const std::exception_ptr& error) {
   } catch (...) {
     return "an exception that is not a std::exception";
   }
+}
+
+bool is_interruption(const std::exception_ptr& error) {
+  try {
+    if (error) {
+      std::rethrow_exception(error);
+    }
+  } catch (const Interrupted&) {
+    return true;
+  } catch (...) {
+  }
+  return false;
 }
 
 std::string name_of(Rank rank) {
@@ -108,6 +87,8 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void start(Rank rank, std::string name, std::function<void(Node&)> body);
   void run();
   void stop(const std::string& reason);
+  void end_term(Rank rank, const std::string& reason);
+  void next_term(Rank rank, std::function<void(Node&)> body);
   void fail(Rank rank, Seconds at, std::string reason);
   void poll(std::function<bool()> stop_requested) { stop_requested_ = std::move(stop_requested); }
 
@@ -162,7 +143,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     // arrived.
     void throw_if_over() const {
       throw_if_down();
-      mailbox.throw_if_stopped();
+      mailbox.throw_if_over();
     }
 
     Rank rank;
@@ -170,6 +151,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     Mailbox mailbox;
     std::vector<Receiver> receivers;       // in the order in which they blocked
     std::vector<HostActivity> activities;  // in the order in which they began
+    std::deque<std::function<void(Node&)>> next_terms;
     Seconds down_since = Node::kForever;
     std::string down_reason;
   };
@@ -189,6 +171,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void flight_completes(std::uint32_t flight);
   void deliver(Host& to, Message message);
   void lose(Host& at, Rank peer);
+  void begin_next_term(Host& home);
   void fail_now(const Fault& fault);
   void end_with(std::exception_ptr error);
   std::string deadlock_report() const;
@@ -257,9 +240,39 @@ void SimCluster::Impl::on_event(std::uint32_t what, std::uint32_t index) {
 void SimCluster::Impl::on_end(ActivityId activity, std::exception_ptr error) {
   Host& home = host(rank_of_activity_[activity]);
   std::erase_if(home.activities, [&](const HostActivity& each) { return each.id == activity; });
-  if (error && !home.is_down()) {
+  const bool of_term = home.mailbox.term_ended() && is_interruption(error);
+  if (error && !home.is_down() && !of_term) {
     end_with(std::move(error));
   }
+  begin_next_term(home);
+}
+
+void SimCluster::Impl::end_term(Rank rank, const std::string& reason) {
+  Host& home = host(rank);
+  home.mailbox.end_term(reason);
+  for (const HostActivity& each : home.activities) {
+    scheduler_.wake(each.id);
+  }
+}
+
+void SimCluster::Impl::next_term(Rank rank, std::function<void(Node&)> body) {
+  Host& home = host(rank);
+  home.next_terms.push_back(std::move(body));
+  begin_next_term(home);
+}
+
+// Once nothing of the last one is left.
+void SimCluster::Impl::begin_next_term(Host& home) {
+  if (!home.activities.empty() || home.next_terms.empty()) {
+    return;
+  }
+  if (home.is_down() || home.mailbox.run_stopped()) {
+    return home.next_terms.clear();
+  }
+  home.mailbox.begin_term();
+  auto body = std::move(home.next_terms.front());
+  home.next_terms.pop_front();
+  start(home.rank, "", std::move(body));
 }
 
 void SimCluster::Impl::end_with(std::exception_ptr error) {
@@ -460,6 +473,10 @@ void SimCluster::start(Rank rank, std::function<void(Node&)> body) {
 }
 void SimCluster::run() { impl_->run(); }
 void SimCluster::stop(const std::string& reason) { impl_->stop(reason); }
+void SimCluster::end_term(Rank rank, const std::string& reason) { impl_->end_term(rank, reason); }
+void SimCluster::next_term(Rank rank, std::function<void(Node&)> body) {
+  impl_->next_term(rank, std::move(body));
+}
 void SimCluster::fail(Rank rank, Seconds at, std::string reason) {
   impl_->fail(rank, at, std::move(reason));
 }

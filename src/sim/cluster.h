@@ -59,6 +59,16 @@ class SimCluster {
   // run(): in a body, or between runs.
   void stop(const std::string& reason);
 
+  // A rank may live through several terms, one after the other, on the same clock and network.
+  // Ends the term that it is in: blocked and later Node calls of its activities throw Interrupted
+  // with this reason; one that then leaves an activity counts as its return.
+  void end_term(Rank rank, const std::string& reason);
+  // `body` begins the rank's next term, at the moment when all of its activities have returned (at
+  // once if it has none), with an empty mailbox. Lost peers stay lost. Messages that are still
+  // under way arrive in the new term. Several bodies follow each other. No term follows a stop or
+  // the rank's own failure.
+  void next_term(Rank rank, std::function<void(Node&)> body);
+
   // Cuts the rank off at virtual time `at` (now, if that has passed). Its activities are unwound
   // with Interrupted; messages that have not left its uplink are lost, the others arrive. The other
   // ranks learn of the loss one latency later, after the last message that still arrives.

@@ -1,10 +1,13 @@
 // Ledger: which samples a step uses. Every sample is used exactly once per epoch, in an order that
 // depends on the seed only, so real, simulated and single-worker runs see the same batches.
 //
-// A run is one long sequence of samples: epoch after epoch, each a shuffle of the data set. A
-// common step of all workers takes the next `batch` samples, or fewer at the end of an epoch or of
-// the run. Workers without common steps take samples as they need them (dispenser.h); such a range
-// may cross the end of an epoch.
+// A run is one long sequence of samples: epoch after epoch, each a permutation of the data set.
+// A common step of all workers takes the next `batch` samples, or fewer at the end of an epoch or
+// of the run. Workers without common steps take samples as they need them (dispenser.h); such a
+// range may cross the end of an epoch.
+//
+// The order of an epoch is computed, not stored (allocate/keyed_permutation.h): a ledger needs
+// memory for one step only, however large the data set is, and can start at any position.
 #pragma once
 
 #include <algorithm>
@@ -48,19 +51,15 @@ class Ledger {
     const std::int64_t left = options_.dataset - used % options_.dataset;
     return samples_after(options_, used, std::min(options_.batch, left));
   }
-  // The indices of the step's samples. Valid until the next call.
+  // The indices of the step's samples. Valid until the next call. Cost: O(step.count), wherever
+  // the step is.
   std::span<const SampleIndex> samples(const StepSamples& step);
 
   const LedgerOptions& options() const { return options_; }
 
  private:
-  // The part of the step that lies in its first epoch.
-  std::span<const SampleIndex> samples_of_epoch(const StepSamples& step);
-
   LedgerOptions options_;
-  std::int64_t shuffled_epoch_ = -1;
-  std::vector<SampleIndex> order_;       // of shuffled_epoch_
-  std::vector<SampleIndex> of_several_;  // the samples of a step that spans epochs
+  std::vector<SampleIndex> samples_;  // of the last call
 };
 
 // Samples in the whole run: the smaller of the limits `epochs` and `steps`; 0 = no such limit.

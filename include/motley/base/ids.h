@@ -17,6 +17,6 @@ inline constexpr Rank kAnyRank = -2;
 using Seconds = double;
 
 // The index of a sample in its data set.
-using SampleIndex = std::uint32_t;
+using SampleIndex = std::uint64_t;
 
 }  // namespace motley

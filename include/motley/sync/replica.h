@@ -8,7 +8,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "motley/base/ids.h"
 #include "motley/node/payload.h"
@@ -34,6 +37,43 @@ inline Payload payload_of(Block block) {
                          : Payload::copy_of(block.floats());
 }
 
+// One tensor of a model: what the model calls it, and where its numbers are.
+struct TensorInfo {
+  enum class In { kParameters, kBuffers };  // the block that it is a part of
+
+  std::string name;                 // "fc1.weight"
+  std::vector<std::int64_t> shape;  // empty: a single number
+  In in = In::kParameters;
+  std::size_t offset = 0;  // of its first number in that block
+
+  // How many numbers it has.
+  std::size_t size() const {
+    std::size_t product = 1;
+    for (const std::int64_t length : shape) {
+      product *= static_cast<std::size_t>(length);
+    }
+    return product;
+  }
+
+  friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
+};
+
+// One line for each, "fc1.weight 128x784", so that ranks can be compared.
+inline std::string describe(std::span<const TensorInfo> tensors) {
+  std::string text;
+  for (const TensorInfo& tensor : tensors) {
+    text += tensor.name;
+    const char* before = " ";
+    for (const std::int64_t length : tensor.shape) {
+      text += before;
+      text += std::to_string(length);
+      before = "x";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 class Replica {
  public:
   // Extra floats behind the gradient that are exchanged with it. Methods use them for values to be
@@ -55,11 +95,29 @@ class Replica {
   // State of the model that is not trained (BatchNorm statistics). May be empty.
   virtual Block buffers() = 0;
 
+  // What parameters() and buffers() consist of: the tensors of the one, then those of the other, in
+  // the order in which they lie there, without gaps. A model that does not say so is one tensor
+  // for each block that is not empty, "parameters" and "buffers".
+  virtual std::vector<TensorInfo> tensors() {
+    std::vector<TensorInfo> blocks;
+    append_block(blocks, "parameters", TensorInfo::In::kParameters, parameters().size);
+    append_block(blocks, "buffers", TensorInfo::In::kBuffers, buffers().size);
+    return blocks;
+  }
+
   // Sets gradient() to the sum of the samples' gradients and returns the sum of their losses.
   // Without samples the gradient is zero.
   virtual double compute(std::span<const SampleIndex> samples) = 0;
   // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
+
+ private:
+  static void append_block(std::vector<TensorInfo>& blocks, const char* name, TensorInfo::In in,
+                           std::size_t size) {
+    if (size > 0) {
+      blocks.push_back({.name = name, .shape = {static_cast<std::int64_t>(size)}, .in = in});
+    }
+  }
 };
 
 // A replica with sizes but no data; every call is free. Used to simulate timing at scale.

@@ -30,11 +30,7 @@ RealNode::~RealNode() {
 }
 
 void RealNode::run(const std::function<void(Node&)>& body) {
-  try {
-    body(*this);
-  } catch (...) {
-    failed(std::current_exception());
-  }
+  guarded(body);
   std::unique_lock lock(driver_.mutex());
   while (!activities_.empty()) {
     auto threads = std::exchange(activities_, {});  // they may spawn more
@@ -53,6 +49,24 @@ void RealNode::stop(const std::string& reason) {
   std::lock_guard lock(driver_.mutex());
   mailbox_.stop(reason);
   driver_.wake();
+}
+
+void RealNode::end_term(const std::string& reason) {
+  std::lock_guard lock(driver_.mutex());
+  mailbox_.end_term(reason);
+  driver_.wake();
+}
+
+void RealNode::begin_term() {
+  std::lock_guard lock(driver_.mutex());
+  MOTLEY_CHECK(activities_.empty(), "a term begins while {} activities of the last one are there",
+               activities_.size());
+  mailbox_.begin_term();
+}
+
+bool RealNode::term_ended() const {
+  std::lock_guard lock(driver_.mutex());
+  return mailbox_.term_ended();
 }
 
 Seconds RealNode::now() const {
@@ -108,7 +122,7 @@ void RealNode::last(Driver::Clock::time_point began, Seconds cost) {
   }
   const duration<double> rest(pacer_.rest(cost, seconds_since(began)));
   if (rest.count() <= 0) {
-    return mailbox_.throw_if_stopped();
+    return mailbox_.throw_if_over();
   }
   const auto until = Driver::Clock::now() + duration_cast<Driver::Clock::duration>(rest);
   sleep_until(lock, until);
@@ -126,18 +140,12 @@ void RealNode::sleep(Seconds duration) {
 }
 
 void RealNode::sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment) {
-  driver_.sleep(lock, moment, [&] { return mailbox_.stopped(); });
-  mailbox_.throw_if_stopped();
+  driver_.sleep(lock, moment, [&] { return mailbox_.over(); });
+  mailbox_.throw_if_over();
 }
 
 void RealNode::spawn(std::string name, std::function<void(Node&)> body) {
-  std::thread thread([this, body = std::move(body)] {
-    try {
-      body(*this);
-    } catch (...) {
-      failed(std::current_exception());
-    }
-  });
+  std::thread thread([this, body = std::move(body)] { guarded(body); });
   pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   std::lock_guard lock(driver_.mutex());
   activities_.push_back(std::move(thread));
@@ -156,14 +164,21 @@ void RealNode::on_peer_lost(Rank peer, const std::string& reason) {
   driver_.wake();
 }
 
-void RealNode::failed(std::exception_ptr error) {
-  std::string reason = "an activity failed";
+void RealNode::guarded(const std::function<void(Node&)>& body) {
   try {
-    std::rethrow_exception(error);
+    body(*this);
+  } catch (const Interrupted& interrupted) {
+    if (!term_ended()) {
+      failed(std::current_exception(), interrupted.what());
+    }
   } catch (const std::exception& exception) {
-    reason = exception.what();
+    failed(std::current_exception(), exception.what());
   } catch (...) {
+    failed(std::current_exception(), "an activity failed");
   }
+}
+
+void RealNode::failed(std::exception_ptr error, const std::string& reason) {
   {
     std::lock_guard lock(driver_.mutex());
     if (!first_error_) {

@@ -6,6 +6,12 @@
 //   node.attach(fabric);
 //   node.run([](Node& node) { ... protocol ... });
 //
+// A node can live through several terms, one run() each, on the same fabric and clock:
+//
+//   another thread: node.end_term("worker 3 was lost");   // run() returns
+//   node.begin_term();
+//   node.run([](Node& node) { ... });
+//
 // Time is the steady clock. Whichever thread drives the sockets (fabric/driver.h) puts messages
 // into the mailbox, usually the thread that waits for them.
 #pragma once
@@ -40,6 +46,14 @@ class RealNode final : public Node, public FabricSink {
 
   // Thread-safe. Makes blocked and later calls throw Interrupted with this reason.
   void stop(const std::string& reason);
+  // Any thread: the same for the calls of this term. An Interrupted that leaves an activity from
+  // now on counts as its return, so that run() returns once all activities are unwound.
+  void end_term(const std::string& reason);
+  // After run() has returned, with what it spawned: empties the mailbox, so that run() may be
+  // called again. Lost peers stay lost, and a stopped or failed node stays so. Messages that are
+  // still under way arrive in the new term; those that arrive before it are gone, so whoever is to
+  // speak first must know that it has begun.
+  void begin_term();
   // Restarts the clock: the run began at `began`.
   void restart_clock(Driver::Clock::time_point began) { began_ = began; }
   // Whether busy() sleeps until its cost has passed (runtime/worker/pacer.h). False if CPU quotas
@@ -68,7 +82,10 @@ class RealNode final : public Node, public FabricSink {
   void last(Driver::Clock::time_point began, Seconds cost);
   // `lock` must hold the driver's mutex.
   void sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::time_point moment);
-  void failed(std::exception_ptr error);
+  // Runs an activity; what leaves it fails the node, unless it is the end of a term.
+  void guarded(const std::function<void(Node&)>& body);
+  void failed(std::exception_ptr error, const std::string& reason);
+  bool term_ended() const;
 
   Driver& driver_;
   Fabric* fabric_ = nullptr;

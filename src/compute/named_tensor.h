@@ -1,0 +1,27 @@
+// A tensor of a model, and what the model calls it.
+#pragma once
+
+#include <torch/types.h>
+
+#include <string>
+#include <vector>
+
+namespace motley {
+
+struct NamedTensor {
+  std::string name;  // "fc1.weight"
+  torch::Tensor tensor;
+};
+
+using NamedTensors = std::vector<NamedTensor>;
+
+inline bool holds(const NamedTensors& tensors, const torch::Tensor& tensor) {
+  for (const NamedTensor& each : tensors) {
+    if (each.tensor.is_same(tensor)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace motley
