@@ -64,7 +64,7 @@ double norm(const std::vector<float>& values) {
 }
 
 TEST(Load, ParameterCountsAreTheOnesInTheTable) {
-  const std::vector<std::tuple<std::string, std::int64_t, std::size_t>> table{
+  const std::vector<std::tuple<ModelKind, std::int64_t, std::size_t>> table{
       {ModelKind::kSvm, 784, 7'850},        {ModelKind::kSvm, 3072, 30'730},
       {ModelKind::kMlp, 784, 101'770},      {ModelKind::kMlp, 3072, 394'634},
       {ModelKind::kCnn, 784, 417'482},      {ModelKind::kCnn, 3072, 541'162},
