@@ -130,7 +130,7 @@ class Rendezvous(unittest.TestCase):
         ranks = self.ranks(2)
         first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM, "--samples", "400")
         self.assert_all_fail(Ranks.end(first, second), f"worker 1 (pid {second.pid} on {HOST}) has 400 "
-                                                       "training samples, this run has 500")
+                                                       "training samples, expected 500")
 
     def test_another_version_is_refused(self):
         ranks = self.ranks(2)

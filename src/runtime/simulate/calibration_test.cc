@@ -1,4 +1,4 @@
-// Calibration against a fabric whose links are known: a simulated one.
+// Calibration against a fabric whose links are known because it is simulated.
 #include "runtime/simulate/calibration.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ double between(Random& random, double low, double high) {
   return low * std::pow(high / low, random.uniform());
 }
 
-// Whatever the method, the number of workers and the size of the model.
+// For any method, number of workers and model size.
 TEST(Calibration, FindsTheLinksOfAKnownFabric) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     Random random(seed);
@@ -42,7 +42,7 @@ TEST(Calibration, FindsTheLinksOfAKnownFabric) {
   }
 }
 
-// What a run costs once is in no link, and what is told of it may be little.
+// One-time costs of a run are not link costs, also if progress is reported rarely.
 TEST(Calibration, IsNotMisledByTheStartOfARun) {
   const Links links{40e-6, 1e9};
   const Job job = simulated_job("all_reduce", alike(4), 64, 100);
@@ -65,7 +65,7 @@ TEST(Calibration, IsNotMisledByTheStartOfARun) {
   EXPECT_NEAR(found->links.bandwidth / links.bandwidth, 1, 0.01);
 }
 
-// Something else may keep the machine busy now and then.
+// Other programs may disturb some of the runs.
 TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   const Links links{40e-6, 1e9};
   const Job job = simulated_job("all_reduce", alike(4), 64, 100);
@@ -83,7 +83,7 @@ TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   EXPECT_NEAR(found->links.bandwidth / links.bandwidth, 1, 0.01);
 }
 
-TEST(Calibration, SaysWhenThereIsNothingToTell) {
+TEST(Calibration, FailsIfBandwidthCannotBeMeasured) {
   const Job job = simulated_job("all_reduce", alike(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [](const Job& probe) {
     const auto steps = static_cast<double>(*probe.train.steps);
@@ -99,7 +99,7 @@ TEST(Calibration, ACourseOfOneMomentCountsWhole) {
   EXPECT_DOUBLE_EQ(step_seconds({{5, 2}, {6, 12}}, 3), 1.5);
 }
 
-// It is handed to worker processes as text.
+// The probe is passed to worker processes as text.
 TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
   for (const char* sync : {"all_reduce", "partial_reduce", "hop", "ad_psgd", "ps_ssp", "ashl"}) {
     const Job job = good("cluster = {workers = 3, speeds = [1, 0.5, 0.25]}",
@@ -112,7 +112,7 @@ TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
   }
 }
 
-// Numbers that are there travel in segments, those that are not in one piece: it takes as long.
+// Real parameters are sent in segments, phantom ones in one piece: both take as long.
 TEST(Calibration, AProbeWithoutNumbersTakesAsLongAsOneWithThem) {
   for (const char* sync : {"all_reduce", "partial_reduce", "hop", "ps_asp"}) {
     Job job = probe_for(simulated_job(sync, alike(4), 64, 100), 200'000);
