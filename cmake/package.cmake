@@ -28,7 +28,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "train one libtorch model on machines that are not alike")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "train one libtorch model on machines that differ in speed")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "A job file says what is trained, on which data, by how many workers of which
 speeds, and by which method they work together: all-reduce, partial reduce,

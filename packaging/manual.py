@@ -12,7 +12,7 @@ import sys
 MANUAL = r""".\" Made by packaging/manual.py.
 .TH MOTLEY 1 "" "@VERSION@" "User Commands"
 .SH NAME
-motley \- train one libtorch model on machines that are not alike
+motley \- train one libtorch model on machines that differ in speed
 .SH SYNOPSIS
 @SYNOPSIS@
 .SH DESCRIPTION

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(OfEveryMethod, Recording, testing::ValuesIn(names()),
 TEST(TrainLoss, IsTheSameHoweverManyWorkers) {
   std::vector<std::vector<Metric>> metrics;
   for (const int workers : {1, 4}) {
-    Job job = simulated_job("all_reduce", alike(workers), 40, 25);
+    Job job = simulated_job("all_reduce", equal_speeds(workers), 40, 25);
     job.train.eval_every = 10;
     RecordingMonitor monitor(job);
     run(job, monitor);

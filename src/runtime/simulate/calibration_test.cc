@@ -30,7 +30,7 @@ TEST(Calibration, FindsTheLinksOfAKnownFabric) {
     Random random(seed);
     const char* syncs[] = {"all_reduce", "partial_reduce", "hop", "ps_bsp", "ashl", "local_sgd"};
     const int workers = 2 + static_cast<int>(random.below(6));
-    const Job job = simulated_job(syncs[seed % std::size(syncs)], alike(workers), 64, 100);
+    const Job job = simulated_job(syncs[seed % std::size(syncs)], equal_speeds(workers), 64, 100);
     const Links links{between(random, 5e-6, 1e-3), between(random, 1e7, 3e9)};
     const auto parameters = static_cast<std::int64_t>(between(random, 1e3, 1e7));
     const auto found = calibrate_on(links, job, parameters);
@@ -45,7 +45,7 @@ TEST(Calibration, FindsTheLinksOfAKnownFabric) {
 // One-time costs of a run are not link costs, also if progress is reported rarely.
 TEST(Calibration, IsNotMisledByTheStartOfARun) {
   const Links links{40e-6, 1e9};
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
     for (Milestone& moment : course) {
@@ -68,7 +68,7 @@ TEST(Calibration, IsNotMisledByTheStartOfARun) {
 // Other programs may disturb some of the runs.
 TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   const Links links{40e-6, 1e9};
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   int runs = 0;
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
@@ -84,7 +84,7 @@ TEST(Calibration, SomeDisturbedRunsDoNotCount) {
 }
 
 TEST(Calibration, FailsIfBandwidthCannotBeMeasured) {
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [](const Job& probe) {
     const auto steps = static_cast<double>(*probe.train.steps);
     return Course{{steps * 1e-3, *probe.train.steps * probe.train.batch}};
@@ -115,7 +115,7 @@ TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
 // Real parameters are sent in segments, phantom ones in one piece: both take as long.
 TEST(Calibration, AProbeWithoutNumbersTakesAsLongAsOneWithThem) {
   for (const char* sync : {"all_reduce", "partial_reduce", "hop", "ps_asp"}) {
-    Job job = probe_for(simulated_job(sync, alike(4), 64, 100), 200'000);
+    Job job = probe_for(simulated_job(sync, equal_speeds(4), 64, 100), 200'000);
     job.train.steps = 10;
     job.cluster.latency = 50e-6;
     job.cluster.bandwidth.assign(4, 1e9);
