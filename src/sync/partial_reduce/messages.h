@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "motley/node/message.h"
-#include "sync/dealt_samples.h"
+#include "motley/sync/dealt_samples.h"
 
 namespace motley {
 

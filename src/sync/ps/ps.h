@@ -11,8 +11,6 @@
 // Cost of an iteration: one push in the job's codec, one pull of 4 bytes a parameter.
 #pragma once
 
-#include <memory>
-
 #include "motley/sync/method.h"
 
 namespace motley {
@@ -20,10 +18,5 @@ namespace motley {
 extern const Method kPsBsp;
 extern const Method kPsAsp;
 extern const Method kPsSsp;
-
-// For methods whose workers differ from these in what bounds a commit: a worker that commits after
-// each iteration and counts its commits for the bound, and the coordinator's side.
-std::unique_ptr<Strategy> make_bounded_committer(const StrategyContext& context);
-ServiceResult serve_committers(const ServiceContext& context);
 
 }  // namespace motley

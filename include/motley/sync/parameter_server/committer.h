@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "motley/base/figure.h"
+#include "motley/sync/parameter_server/client.h"
+#include "motley/sync/sample_client.h"
 #include "motley/sync/strategy.h"
-#include "sync/parameter_server/client.h"
-#include "sync/sample_client.h"
 
 namespace motley {
 

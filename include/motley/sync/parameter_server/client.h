@@ -5,11 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "codec/codec.h"
 #include "motley/job/job.h"
 #include "motley/node/node.h"
+#include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
-#include "sync/parameter_server/messages.h"
 
 namespace motley {
 
@@ -17,6 +16,9 @@ class ServerClient {
  public:
   // `coded` numbers travel in the job's codec; the `plain` ones behind them as they are.
   ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
+  ~ServerClient();
+  ServerClient(const ServerClient&) = delete;
+  ServerClient& operator=(const ServerClient&) = delete;
 
   // Tells the servers what to hold, on the first worker; elsewhere nothing. No block: zeros.
   void begin(std::optional<Block> first);
@@ -38,13 +40,7 @@ class ServerClient {
   void set_ratio(double ratio);
 
  private:
-  struct Part {
-    Rank server = 0;
-    std::size_t begin = 0;
-    std::size_t coded = 0;
-    std::size_t plain = 0;  // with the first server
-    Encoder encoder;
-  };
+  struct Part;  // of one server
 
   // Numbers of a part in a block: coded ones from its place, plain ones from the end of it.
   Payload encode(Part& part, Block block);
