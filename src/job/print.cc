@@ -29,8 +29,8 @@ std::string as_toml(const std::optional<T>& value, const Rule& rule) {
 }
 
 std::string as_toml(const std::vector<double>& list, const Rule& rule) {
-  const bool all_alike = std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
-  if (std::get<PerWorker>(rule).or_one_for_all && all_alike && !list.empty()) {
+  const bool all_equal = std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
+  if (std::get<PerWorker>(rule).or_one_for_all && all_equal && !list.empty()) {
     return as_toml(list.front(), rule);
   }
   return list.empty() ? "" : fmt::format("[{}]", fmt::join(list, ", "));

@@ -156,7 +156,7 @@ TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
 
 // One iteration between commits, nothing left out, nobody ahead: in step.
 TEST(Ashl, DegeneratesToBsp) {
-  Job job = simulated_job("ps_bsp", alike(4), 40, 80);
+  Job job = simulated_job("ps_bsp", equal_speeds(4), 40, 80);
   ToyTask task(400, 23, 5, 0.01, 0.9);
   QuietMonitor monitor;
   const auto expected = simulate(job, task, monitor).model.parameters;
@@ -232,9 +232,9 @@ TEST(Ashl, ADriftMakesANewPlan) {
   EXPECT_NEAR(static_cast<double>(iterations[0]) / static_cast<double>(iterations[2]), 4, 0.5);
 }
 
-// Slow steps by chance are no drift: workers that are alike stay alike.
+// Random slow steps are not drift: they cause few new plans.
 TEST(Ashl, JitterMakesFewPlans) {
-  Job job = simulated_job("ashl", alike(4), 40, 4'000);
+  Job job = simulated_job("ashl", equal_speeds(4), 40, 4'000);
   job.cluster.slowdowns = {{0.3, 5}};
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_LT(*figure(outcome, "plans"), 40);
@@ -251,7 +251,7 @@ TEST(Ashl, ShortRunsEnd) {
 // As the paper has it, fast links push least; planned jointly, slow ones push no more than the
 // rest.
 TEST(Ashl, PlannedJointlySlowLinksPushLess) {
-  Job job = simulated_job("ashl", alike(3), 30, 400);
+  Job job = simulated_job("ashl", equal_speeds(3), 30, 400);
   job.strategy.of<AshlOptions>().joint = true;
   job.cluster.bandwidth = {1e7, 1e7, 1e6};
   const auto bytes = [&](CodecKind codec) {

@@ -50,7 +50,7 @@ std::vector<double> get_r(std::span<const WorkerProfile> profiles,
 // eta_i: what a worker's commits count, in proportion to its share of the data. Scaled so that the
 // mean sample moves the model as far as in every other method: with weights that sum to 1 the many
 // samples of fast workers would each count more than those of slow ones, and the more unlike the
-// workers are, the longer all steps would be. Workers that are alike get 1/n.
+// workers are, the longer all steps would be. Equally fast workers get 1/n.
 std::vector<double> commit_weights(std::span<const double> shares);
 
 // The values are ours, the paper's are not known to us.

@@ -175,7 +175,7 @@ RC_GTEST_PROP(Plan, JointRoundsAreEqualAsCompressed, ()) {
 }
 
 // Each sample counts its worker's weight: in the mean 1/n, whatever the shares.
-RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongAlikeWorkers, ()) {
+RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongEqualWorkers, ()) {
   std::vector<double> shares(*rc::gen::inRange<std::size_t>(1, 10));
   double sum = 0;
   for (double& share : shares) {

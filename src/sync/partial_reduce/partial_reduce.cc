@@ -21,7 +21,7 @@ std::vector<Key<Job>> partial_reduce_keys() {
        "who is a group: the first `group` that are ready, or whoever is ready within a short wait"},
       {"strategy.partial_reduce.weights", option<&PartialReduceOptions::weights>,
        OneOf{"a way to weigh models", kWeights},
-       "all models of a group alike, or the stale ones less"},
+       "equal weights within a group, or less weight for stale models"},
       {"strategy.partial_reduce.dynamic_rule", option<&PartialReduceOptions::dynamic_rule>,
        OneOf{"a rule of dynamic weights", kDynamicRules},
        "how dynamic weights follow from staleness: `alpha` to its power, or a moving average's"},

@@ -60,7 +60,7 @@ class TimedCrowd {
     }
   }
 
-  void make_alike() { std::ranges::fill(period_, 1.0); }
+  void make_speeds_equal() { std::ranges::fill(period_, 1.0); }
 
   void run() {
     while (!over_) {
@@ -224,14 +224,14 @@ RC_GTEST_PROP(WindowPolicy, WithoutTheFilterNobodyWaitsForLong, ()) {
   RC_ASSERT(crowd.longest_wait() <= 7 * WindowPolicy::kLongestWait);
 }
 
-// Workers that are alike but for a hundredth meet in groups of about as many as are wanted.
+// Workers whose speeds differ by at most 1 % meet in groups of about the wanted size.
 TEST(WindowPolicy, GroupsAreAsLargeAsWanted) {
   GroupRules rules;
   rules.workers = 8;
   rules.group = 4;
   rules.window = 20;
   TimedCrowd crowd(rules, 0.01, 7, 400);
-  crowd.make_alike();
+  crowd.make_speeds_equal();
   crowd.run();
   const double mean = static_cast<double>(crowd.statistics().members) /
                       static_cast<double>(crowd.statistics().groups);
