@@ -17,7 +17,8 @@ std::optional<RunProgress> RunLogic::on_progress(Seconds seconds, std::int64_t s
                                                  const LossMeter& loss) {
   unevaluated_loss_.add(loss);
   unreported_loss_.add(loss);
-  if (samples <= reported_samples_) {
+  const bool is_at_end = samples >= rules_.limit && samples > reported_samples_;
+  if (samples < reported_samples_ + rules_.batch && !is_at_end) {
     return std::nullopt;
   }
   reported_samples_ = samples;

@@ -51,8 +51,8 @@ class RunLogic {
   explicit RunLogic(RunRules rules) : rules_(rules) {}
 
   // A worker has reported the progress of the run, and its losses since its last report. Returns
-  // what to pass on to the monitor, or nullopt if that many samples were passed on before. The loss
-  // passed on is the mean over all workers' losses since the last time.
+  // what to pass on to the monitor: once for every batch of samples, and at the run's limit. The
+  // loss passed on is the mean over all workers' losses since the last time.
   std::optional<RunProgress> on_progress(Seconds seconds, std::int64_t samples,
                                          const LossMeter& loss);
 

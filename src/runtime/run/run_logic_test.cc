@@ -10,8 +10,10 @@
 namespace motley {
 namespace {
 
+constexpr std::int64_t kBatch = 50;
+
 RunLogic logic_for(std::optional<double> target = std::nullopt) {
-  return RunLogic({.workers = 2, .batch = 50, .limit = 1'000, .target_accuracy = target});
+  return RunLogic({.workers = 2, .batch = kBatch, .limit = 1'000, .target_accuracy = target});
 }
 
 LossMeter loss_of(double sum, std::int64_t samples) {
@@ -39,7 +41,7 @@ TEST(RunLogic, ReportsWhatIsNewWithTheLossSinceTheReportBefore) {
   EXPECT_EQ(first->samples, 50);
   EXPECT_EQ(first->limit, 1'000);
   EXPECT_EQ(first->loss, 2);
-  EXPECT_FALSE(logic.on_progress(1.5, 50, loss_of(10, 10)));
+  EXPECT_FALSE(logic.on_progress(1.5, 99, loss_of(10, 10)));  // less than a batch more
   const auto second = logic.on_progress(2, 100, loss_of(30, 10));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->loss, 2);
@@ -171,7 +173,7 @@ RC_GTEST_PROP(RunLogicProperty, ReportsOnlyGoForward, ()) {
       RC_ASSERT(report->samples > reported);
       reported = report->samples;
     }
-    RC_ASSERT(reported == most);
+    RC_ASSERT(most - reported < kBatch);
   }
 }
 
