@@ -27,17 +27,17 @@ TEST(CheckStrategy, GroupsFitTheCluster) {
                 .strategy.of<PartialReduceOptions>()
                 .window,
             1);
-  // Ten iterations of every worker.
+  // As many groups as ten iterations of every worker need.
   EXPECT_EQ(good(job).strategy.of<PartialReduceOptions>().window, 20);
   EXPECT_EQ(good(job + "partial_reduce.group = 3").strategy.of<PartialReduceOptions>().window, 14);
-  // Beside another method they may stand, whatever the cluster.
+  // With another method they are unused, so any values are allowed.
   EXPECT_EQ(good("strategy.partial_reduce.group = 9\nstrategy.partial_reduce.filter = false")
                 .strategy.of<PartialReduceOptions>()
                 .filter,
             false);
 }
 
-// What is wrong with a job of 4 workers that has these settings of Hop, behind "strategy.hop.".
+// The error of a job with 4 workers and these settings of Hop, without the prefix "strategy.hop.".
 std::string hop_error(const std::string& settings) {
   const std::string message =
       error_of("cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\n" + settings);
@@ -83,7 +83,7 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
       "mode = 'backup'\nbackup = 2\nmax_gap = 5\nmax_jump = 10");
   EXPECT_EQ(job.strategy.of<HopOptions>().backup, 2);
   EXPECT_EQ(job.strategy.of<HopOptions>().max_jump, 10);
-  // Beside another method they may stand, whatever they are.
+  // With another method they are unused, so any values are allowed.
   EXPECT_EQ(good("strategy.hop.max_jump = 2\nstrategy.hop.edges = [[0, 9]]").strategy.sync,
             "all_reduce");
 }
@@ -98,7 +98,7 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(hop_error("edges = [[0, 4]]\ngraph = 'edges'"),
             "strategy.hop.edges has [0, 4], but cluster.workers is 4 and ranks count from 0");
   EXPECT_EQ(hop_error("edges = [[0, 0]]"),
-            "strategy.hop.edges[0] is from worker 0 to itself, which every worker has");
+            "strategy.hop.edges[0] is from worker 0 to itself; such edges are implicit");
   EXPECT_EQ(hop_error("edges = [[0, 1, 2]]"),
             "strategy.hop.edges[0] should be an edge, [from, to]");
   EXPECT_EQ(hop_error("edges = [[0, -1]]"),
@@ -106,7 +106,7 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(hop_error("edges = 3"),
             "strategy.hop.edges is an integer, but should be an array of edges, [from, to] each");
   EXPECT_EQ(hop_error("graph = 'edges'"),
-            "strategy.hop.edges is missing, and needed for strategy.hop.graph = \"edges\"");
+            "strategy.hop.edges is missing; it is needed for strategy.hop.graph = \"edges\"");
   EXPECT_EQ(error_of("cluster.workers = 5\nstrategy.sync = 'hop'\n"
                      "strategy.hop.graph = 'double_ring'"),
             "job.toml:3: strategy.hop.graph = \"double_ring\" needs an even number of workers, but "
@@ -147,7 +147,7 @@ TEST(CheckStrategy, ServersAreNotMoreThanWorkers) {
             "job.toml:4: strategy.ps.servers is 3, but cluster.workers is 2: there cannot be more "
             "servers than workers");
   EXPECT_EQ(servers_of(good("cluster.workers = 2\n[strategy]\nsync = 'ashl'\nps.servers = 2")), 2);
-  // Beside another method they rest.
+  // With another method they are unused.
   EXPECT_EQ(servers_of(good("cluster.workers = 2\nstrategy.ps.servers = 3")), 0);
 }
 
