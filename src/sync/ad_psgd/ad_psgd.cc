@@ -45,13 +45,13 @@ class Gossip : public Strategy {
   explicit Gossip(const StrategyContext& context)
       : context_(context),
         partners_(partners_of(context.job, context.node.rank())),
-        samples_client_(context) {}
+        sample_client_(context) {}
 
   std::optional<Work> begin() final {
     if (over_) {
       return std::nullopt;
     }
-    const Work work = samples_client_.begin(iteration_);
+    const Work work = sample_client_.begin(iteration_);
     begin_exchange();
     return work;
   }
@@ -60,9 +60,9 @@ class Gossip : public Strategy {
     end_exchange();
     apply(computed.samples > 0);
     ++iteration_;
-    const Progress progress = samples_client_.finish(computed);
-    if (!samples_client_.goes_on()) {
-      samples_client_.leave(std::array{exchanges_});
+    const Progress progress = sample_client_.finish(computed);
+    if (!sample_client_.goes_on()) {
+      sample_client_.leave(std::array{exchanges_});
       part();
       waited_ += average_all(context_);
       over_ = true;
@@ -70,7 +70,7 @@ class Gossip : public Strategy {
     return progress;
   }
 
-  Seconds waited() const final { return waited_ + samples_client_.waited(); }
+  Seconds waited() const final { return waited_ + sample_client_.waited(); }
 
  protected:
   virtual void begin_exchange() = 0;
@@ -89,7 +89,7 @@ class Gossip : public Strategy {
   Seconds waited_ = 0;
 
  private:
-  SampleClient samples_client_;
+  SampleClient sample_client_;
   std::int64_t iteration_ = 0;
   bool over_ = false;
 };

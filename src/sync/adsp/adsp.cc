@@ -64,9 +64,9 @@ class AdspService final : public SampleServerListener {
         workers_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
-    SampleServer depot(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
-    depot.run();
-    ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
+    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
+    server.run();
+    ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
                             {"commits_per_period", commits_tried_},
                             {"largest_difference", largest_difference_},

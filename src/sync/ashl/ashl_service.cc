@@ -45,9 +45,9 @@ class AshlService final : public SampleServerListener {
         left_(profiles_.size(), false) {}
 
   ServiceResult run() {
-    SampleServer depot(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
-    depot.run();
-    ServiceResult result{CommitCounts::of(depot.counts()).figures(), depot.gaps().largest()};
+    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
+    server.run();
+    ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
     const Figures own = figures();
     result.figures.insert(result.figures.end(), own.begin(), own.end());
     return result;

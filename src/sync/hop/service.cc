@@ -8,11 +8,11 @@ namespace motley {
 
 ServiceResult serve_hop(const ServiceContext& context) {
   const Graph graph = context.job.strategy.of<HopOptions>().graph_among(context.node.size());
-  SampleServer depot(context, GapMeter(graph));
-  depot.run();
+  SampleServer server(context, GapMeter(graph));
+  server.run();
 
   HopCounts all{};
-  for (std::vector<std::int64_t> counts : depot.counts()) {
+  for (std::vector<std::int64_t> counts : server.counts()) {
     counts.resize(kHopCounts, 0);
     for (const HopCount count : {kLargestUpdateQueue, kLargestTokenQueue}) {
       all[count] = std::max(all[count], counts[count]);
@@ -22,12 +22,12 @@ ServiceResult serve_hop(const ServiceContext& context) {
     }
   }
   ServiceResult result;
-  result.max_iteration_gap = depot.gaps().largest();
+  result.max_iteration_gap = server.gaps().largest();
   result.figures = {
-      {"diameter", static_cast<std::int64_t>(depot.gaps().by_distance().size())},
+      {"diameter", static_cast<std::int64_t>(server.gaps().by_distance().size())},
       {"spectral_gap", figure_of(graph.spectral_gap())},
-      {"mean_iterations", depot.mean_iterations()},
-      {"largest_gap_by_distance", depot.gaps().by_distance()},
+      {"mean_iterations", server.mean_iterations()},
+      {"largest_gap_by_distance", server.gaps().by_distance()},
       {"largest_update_queue", all[kLargestUpdateQueue]},
       {"largest_token_queue", all[kLargestTokenQueue]},
       {"updates_dropped", all[kUpdatesDropped]},

@@ -44,7 +44,7 @@ class Hop final : public Strategy {
         near_(graph, context.node.rank()),
         updates_(near_.in.size(), slots_of(rules_, graph, context.node.rank())),
         out_(near_.out.size(), Follower{TokenQueue(rules_.max_gap)}),
-        samples_client_(context) {
+        sample_client_(context) {
     models_.reserve(near_.in.size());
   }
 
@@ -52,7 +52,7 @@ class Hop final : public Strategy {
     if (over_) {
       return std::nullopt;
     }
-    const Work work = samples_client_.begin(iteration_);
+    const Work work = sample_client_.begin(iteration_);
     give_tokens();
     send_update();
     return work;
@@ -64,8 +64,8 @@ class Hop final : public Strategy {
       const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
       context_.node.busy(0, [&] { context_.replica.apply(scale); });
     }
-    const Progress progress = samples_client_.finish(computed);
-    if (samples_client_.goes_on()) {
+    const Progress progress = sample_client_.finish(computed);
+    if (sample_client_.goes_on()) {
       advance();
     } else {
       leave();
@@ -73,7 +73,7 @@ class Hop final : public Strategy {
     return progress;
   }
 
-  Seconds waited() const override { return waited_ + samples_client_.waited(); }
+  Seconds waited() const override { return waited_ + sample_client_.waited(); }
 
  private:
   // An out-neighbour, as this worker sees it.
@@ -175,7 +175,7 @@ class Hop final : public Strategy {
       counts_[kLargestTokenQueue] =
           std::max(counts_[kLargestTokenQueue], follower.tokens.largest_size());
     }
-    samples_client_.leave(counts_);
+    sample_client_.leave(counts_);
     waited_ += average_all(context_);
     over_ = true;
   }
@@ -230,7 +230,7 @@ class Hop final : public Strategy {
   const Neighbourhood near_;
   UpdateQueue updates_;        // senders as in near_.in
   std::vector<Follower> out_;  // as in near_.out
-  SampleClient samples_client_;
+  SampleClient sample_client_;
   std::vector<WeightedModel> models_;  // room for what is averaged
   std::int64_t iteration_ = 0;         // k
   std::int64_t given_ = -1;            // iterations that in-neighbours have tokens for

@@ -26,7 +26,7 @@ class Committer : public Strategy {
 
   std::optional<Work> begin() final;
   Progress finish(const Computed& computed) final;
-  Seconds waited() const final { return waited_ + samples_client_.waited(); }
+  Seconds waited() const final { return waited_ + sample_client_.waited(); }
 
  protected:
   // Whether a commit follows the iteration that begins now.
@@ -47,7 +47,7 @@ class Committer : public Strategy {
   Seconds iteration_seconds() const { return iteration_seconds_; }
   void add_wait(Seconds seconds) { waited_ += seconds; }
 
-  SampleClient& sample_client() { return samples_client_; }
+  SampleClient& sample_client() { return sample_client_; }
   ServerClient& client() { return client_; }
 
  private:
@@ -55,7 +55,7 @@ class Committer : public Strategy {
   void leave();
 
   StrategyContext context_;
-  SampleClient samples_client_;
+  SampleClient sample_client_;
   ServerClient client_;
   std::vector<float> base_;  // W at the last pull; none of a phantom
   std::int64_t iteration_ = 0;

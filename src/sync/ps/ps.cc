@@ -56,9 +56,9 @@ std::unique_ptr<Strategy> make_bounded_committer(const StrategyContext& context)
 }
 
 ServiceResult serve_committers(const ServiceContext& context) {
-  SampleServer samples(context, GapMeter(context.node.size()), Evaluated::kAnyone);
-  samples.run();
-  return {CommitCounts::of(samples.counts()).figures(), samples.gaps().largest()};
+  SampleServer server(context, GapMeter(context.node.size()), EvaluatedModel::kAnyWorker);
+  server.run();
+  return {CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
 }
 
 const Method kPsBsp = {
