@@ -50,16 +50,17 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
             "strategy.hop.backup is 2, but must be below the smallest in-degree of the graph, "
             "which is 2");
   EXPECT_EQ(hop_error("mode = 'backup'"),
-            "strategy.hop.mode = \"backup\" needs tokens, strategy.hop.max_gap above 0: without "
-            "them nothing bounds the gap between workers");
+            "strategy.hop.mode = \"backup\" needs tokens: set strategy.hop.max_gap above 0; "
+            "without tokens nothing bounds the gap between workers");
   EXPECT_EQ(hop_error("staleness = -1"),
             "strategy.hop.staleness is -1, but must be from 0 to 1000");
   EXPECT_EQ(hop_error("max_jump = 2\nmax_gap = 5"),
             "strategy.hop.max_jump needs strategy.hop.mode = \"backup\" or \"staleness\", not "
-            "\"standard\": neighbours miss the updates of skipped iterations");
-  EXPECT_EQ(hop_error("max_jump = 2\nmode = 'staleness'"),
-            "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker "
-            "how far behind it is");
+            "\"standard\": neighbours do not get updates of skipped iterations");
+  EXPECT_EQ(
+      hop_error("max_jump = 2\nmode = 'staleness'"),
+      "strategy.hop.max_jump needs tokens: set strategy.hop.max_gap above 0; tokens tell a worker "
+      "how far behind it is");
   EXPECT_EQ(
       hop_error("edges = [[0, 1]]"),
       "strategy.hop.edges is for strategy.hop.graph = \"edges\", but strategy.hop.graph is not "
@@ -123,16 +124,16 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
                "mode = 'staleness'\ngraph = 'edges'\n" +
                ring + "]"),
       "job.toml:4: strategy.hop.edges with staleness 50 and no tokens lets workers get 5049 "
-      "iterations ahead, and queues have no room for that: give strategy.hop.max_gap");
+      "iterations ahead, which is too far for the queues: set strategy.hop.max_gap");
   EXPECT_EQ(error_of("cluster.workers = 2000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n"
                      "strategy.hop.graph = 'complete'"),
-            "job.toml:4: strategy.hop.graph = \"complete\" takes 1024 workers at most, but "
+            "job.toml:4: strategy.hop.graph = \"complete\" takes at most 1024 workers, but "
             "cluster.workers is 2000");
   const std::string many = "cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n";
   EXPECT_EQ(error_of(many), "accepted");
   EXPECT_EQ(error_of(many + "strategy.hop.graph = 'edges'\nstrategy.hop.edges = [[0, 1], [1, 0]]"),
-            "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes 4096 at "
-            "most");
+            "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes at "
+            "most 4096");
   EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'ad_psgd'"),
             "job.toml:1: cluster.workers is 5000, but strategy.sync = \"ad_psgd\" takes 4096 at "
             "most");
