@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kCommitStream = 0x5e770000;  // and the worker's rank
+constexpr std::uint64_t kCommitStream = 0x5e770000;  // plus server and rank
 
 }  // namespace
 

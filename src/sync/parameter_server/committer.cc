@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-constexpr std::int64_t kStalest = 64;  // staler commits are counted with these
+constexpr std::int64_t kStalest = 64;  // staler commits are counted as this stale
 
 Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Replica::kTail); }
 
@@ -54,7 +54,7 @@ Progress Committer::finish(const Computed& computed) {
   return progress;
 }
 
-// The gradient is used up, so its block is where the change is put.
+// The gradient is no longer needed, so its block is reused for the change.
 void Committer::commit() {
   const Block parameters = context_.replica.parameters();
   const Block change = without_tail(context_.replica.gradient());
@@ -91,7 +91,7 @@ CommitCounts CommitCounts::of(const std::vector<std::vector<std::int64_t>>& fare
   CommitCounts counts;
   for (const auto& farewell : farewells) {
     if (farewell.size() < kBefore) {
-      throw std::runtime_error("a worker's farewell makes no sense");
+      throw std::runtime_error("a worker sent an invalid farewell");
     }
     counts.commits.push_back(farewell[0]);
     counts.staleness_sum += farewell[1];

@@ -43,9 +43,8 @@ namespace motley {
 
 struct GroupRules {
   int workers = 0;
-  int group = 2;  // P, workers in a group; a policy may make larger or smaller groups
-  std::int64_t window =
-      0;  // T, in groups; at least (N - 1) / (P - 1), enough to connect all workers
+  int group = 2;            // P, workers in a group; a policy may make larger or smaller groups
+  std::int64_t window = 0;  // T, in groups; at least (N - 1) / (P - 1), to connect all workers
   bool filter = true;
   Weighting weighting = Weighting::kConstant;
   double alpha = 1;
