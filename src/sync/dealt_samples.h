@@ -24,9 +24,8 @@ enum class EvaluatedModel { kMean, kAnyWorker };
 
 // The coordinator's answer to a request for samples.
 struct Grant {
-  StepSamples next;  // empty if there are no more samples
-  std::int64_t used =
-      0;  // samples used by all workers so far; in the last grant, the total of the run
+  StepSamples next;             // empty if there are no more samples
+  std::int64_t used = 0;        // samples used by all workers so far; at the end, the run's total
   std::int64_t evaluation = 0;  // to which the model after this iteration contributes; 0 for none
 };
 

@@ -82,10 +82,9 @@ class AdspService final : public SampleServerListener {
   static constexpr std::int64_t kPeriodIterations = 40;
 
   struct Worker {
-    std::optional<Seconds> heard;  // when its last iteration began, by the worker's clock
-    std::optional<Seconds>
-        iteration;       // time from the start of the last iteration to the start of the next
-    Seconds commit = 0;  // how long its last commit took
+    std::optional<Seconds> heard;      // when its last iteration began, by the worker's clock
+    std::optional<Seconds> iteration;  // from the start of the last one to the start of the next
+    Seconds commit = 0;                // how long its last commit took
     std::int64_t commits = 0;
     bool left = false;
   };

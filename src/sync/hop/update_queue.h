@@ -73,10 +73,9 @@ class UpdateQueue {
   void drop_oldest(Lane& lane);
   void drop_before(Lane& lane, std::int64_t iteration);
 
-  std::vector<Lane> lanes_;         // by sender
-  std::int64_t oldest_wanted_ = 0;  // older updates come too late
-  std::int64_t youngest_wanted_ =
-      0;  // an update up to this iteration replaces older ones of its sender
+  std::vector<Lane> lanes_;           // by sender
+  std::int64_t oldest_wanted_ = 0;    // older updates come too late
+  std::int64_t youngest_wanted_ = 0;  // updates up to this one replace older ones of the sender
   std::vector<const Update*> found_;  // the result of collect()
   std::size_t size_ = 0;
   std::size_t largest_size_ = 0;

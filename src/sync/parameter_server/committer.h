@@ -73,10 +73,9 @@ class Committer : public Strategy {
 
 // Statistics of all workers' commits, from their farewells.
 struct CommitCounts {
-  std::vector<std::int64_t> commits;  // by worker
-  std::int64_t staleness_sum = 0;     // of all commits
-  std::vector<std::int64_t>
-      staleness;  // histogram: commits of staleness 0, 1, ... 63, and 64 or more
+  std::vector<std::int64_t> commits;    // by worker
+  std::int64_t staleness_sum = 0;       // of all commits
+  std::vector<std::int64_t> staleness;  // histogram: commits of staleness 0 to 63, and 64 or more
 
   static CommitCounts of(const std::vector<std::vector<std::int64_t>>& farewells);
   Figures figures() const;  // for the summary
