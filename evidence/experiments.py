@@ -201,7 +201,7 @@ def production(seeds, quick):
     return Experiment(
         "A production-like mix",
         "16 workers: log-normal speeds, random slowdowns, unequal links. The setting is our own; it runs all methods"
-        " of motley.",
+        " of motley except ps_dssp.",
         {"production": Plan("scenarios/production.toml", seeds, few[::3] if quick else ())},
         claims,
         "[scenarios.md](scenarios.md) has the other clusters, and says which method to begin with on yours.",

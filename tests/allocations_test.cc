@@ -69,13 +69,13 @@ TEST(Allocations, AMailboxKeepsItsMemory) {
   Mailbox mailbox;
   const auto pass = [&](int messages) {
     for (int i = 0; i < messages; ++i) {
-      mailbox.put({i % 3, kHopChannel, {}, {}});
+      mailbox.put({i % 3, Channel::kMethod, {}, {}});
       if (i >= 20) {
-        mailbox.take({kHopChannel, (i + 1) % 3});
+        mailbox.take({Channel::kMethod, (i + 1) % 3});
       }
     }
     while (mailbox.size() > 0) {
-      mailbox.take({kHopChannel});
+      mailbox.take({Channel::kMethod});
     }
   };
   pass(1'000);

@@ -8,14 +8,10 @@
 namespace motley::node_restart_conformance {
 namespace {
 
-constexpr Channel channel(int n) {
-  return Channel{static_cast<std::uint32_t>(Channel::kUser) + static_cast<std::uint32_t>(n)};
-}
-
-constexpr Channel kData = channel(0);
-constexpr Channel kSignal = channel(1);
-constexpr Channel kSilent = channel(2);  // nobody sends on it
-constexpr Seconds kLong = 1e6;           // nobody waits for it
+constexpr Channel kData = method_channel(0);
+constexpr Channel kSignal = method_channel(1);
+constexpr Channel kSilent = method_channel(2);  // nobody sends on it
+constexpr Seconds kLong = 1e6;                  // nobody waits for it
 
 using Terms = std::vector<std::vector<NodeHarness::Body>>;
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "motley/cluster/graph.h"
+#include "motley/sync/sample_client.h"
 #include "node/forwarding_node.h"
-#include "sync/sample_client.h"
 
 namespace motley {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "allocate/dispenser.h"
 #include "allocate/shares.h"
+#include "motley/allocate/dispenser.h"
 
 namespace motley {
 namespace {

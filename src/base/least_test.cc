@@ -1,4 +1,4 @@
-#include "base/least.h"
+#include "motley/base/least.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -10,12 +10,13 @@
 #include <numeric>
 
 #include "base/random.h"
+#include "job/choices.h"
 #include "tests/data_files.h"
 
 namespace motley {
 namespace {
 
-Job synthetic_job(const std::string& model, std::int64_t features = 784) {
+Job synthetic_job(ModelKind model, std::int64_t features = 784) {
   Job job;
   job.model.kind = model;
   job.data.samples = 400;
@@ -63,23 +64,26 @@ double norm(const std::vector<float>& values) {
 }
 
 TEST(Load, ParameterCountsAreTheOnesInTheTable) {
-  const std::vector<std::tuple<std::string, std::int64_t, std::size_t>> table{
-      {"svm", 784, 7'850},        {"svm", 3072, 30'730},      {"mlp", 784, 101'770},
-      {"mlp", 3072, 394'634},     {"cnn", 784, 417'482},      {"cnn", 3072, 541'162},
-      {"resnet20", 784, 269'434}, {"resnet20", 3072, 269'722}};
+  const std::vector<std::tuple<ModelKind, std::int64_t, std::size_t>> table{
+      {ModelKind::kSvm, 784, 7'850},        {ModelKind::kSvm, 3072, 30'730},
+      {ModelKind::kMlp, 784, 101'770},      {ModelKind::kMlp, 3072, 394'634},
+      {ModelKind::kCnn, 784, 417'482},      {ModelKind::kCnn, 3072, 541'162},
+      {ModelKind::kResnet20, 784, 269'434}, {ModelKind::kResnet20, 3072, 269'722}};
   for (const auto& [model, features, parameters] : table) {
     Job job = synthetic_job(model, features);
     job.data.samples = 8;
     job.data.test_samples = 1;
     const auto replica = load(job)->make_replica();
-    EXPECT_EQ(replica->parameters().size, parameters) << model << " " << features;
+    EXPECT_EQ(replica->parameters().size, parameters) << name_of(model) << " " << features;
     EXPECT_EQ(replica->gradient().size, parameters + Replica::kTail);
-    EXPECT_EQ(replica->buffers().size, model == "resnet20" ? 2U * (16 + 6 * (16 + 32 + 64)) : 0U);
+    EXPECT_EQ(replica->buffers().size,
+              model == ModelKind::kResnet20 ? 2U * (16 + 6 * (16 + 32 + 64)) : 0U);
   }
 }
 
 TEST(Load, EveryModelLearns) {
-  for (const std::string model : {"svm", "mlp", "cnn", "resnet20"}) {
+  for (const ModelKind model :
+       {ModelKind::kSvm, ModelKind::kMlp, ModelKind::kCnn, ModelKind::kResnet20}) {
     const auto task = load(synthetic_job(model));
     const auto replica = task->make_replica();
     const auto before = task->evaluate(snapshot_of(*replica));
@@ -87,13 +91,13 @@ TEST(Load, EveryModelLearns) {
       train_epoch(*replica, task->training_samples(), 16, epoch);
     }
     const auto after = task->evaluate(snapshot_of(*replica));
-    EXPECT_LT(after->loss, 0.8 * before->loss) << model;
-    EXPECT_GT(after->accuracy, 0.3) << model << ", ten classes";
+    EXPECT_LT(after->loss, 0.8 * before->loss) << name_of(model);
+    EXPECT_GT(after->accuracy, 0.3) << name_of(model) << ", ten classes";
   }
 }
 
 TEST(Load, ReplicasStartEqualWhateverHappenedBefore) {
-  const Job job = synthetic_job("resnet20");
+  const Job job = synthetic_job(ModelKind::kResnet20);
   const auto task = load(job);
   const auto first = task->make_replica();
   train_epoch(*first, 64, 32, 1);
@@ -107,7 +111,7 @@ TEST(Load, ReplicasStartEqualWhateverHappenedBefore) {
 }
 
 TEST(Load, BatchNormStatisticsAreBuffersAndEvaluationUsesThem) {
-  const auto task = load(synthetic_job("resnet20"));
+  const auto task = load(synthetic_job(ModelKind::kResnet20));
   const auto replica = task->make_replica();
   const Snapshot fresh = snapshot_of(*replica);
   replica->compute(range(32));
@@ -120,7 +124,7 @@ TEST(Load, BatchNormStatisticsAreBuffersAndEvaluationUsesThem) {
 }
 
 TEST(Load, TheTailOfTheGradientIsTheMethodsOwn) {
-  const auto task = load(synthetic_job("mlp"));
+  const auto task = load(synthetic_job(ModelKind::kMlp));
   const auto replica = task->make_replica();
   const auto tail = replica->gradient().floats().last(Replica::kTail);
   std::fill(tail.begin(), tail.end(), 7.0F);
@@ -131,7 +135,7 @@ TEST(Load, TheTailOfTheGradientIsTheMethodsOwn) {
 }
 
 TEST(Load, NoSamplesGiveZeros) {
-  const auto replica = load(synthetic_job("mlp"))->make_replica();
+  const auto replica = load(synthetic_job(ModelKind::kMlp))->make_replica();
   replica->compute(range(16));
   EXPECT_EQ(replica->compute({}), 0);
   EXPECT_EQ(norm(gradient_of(*replica, {})), 0);
@@ -139,10 +143,10 @@ TEST(Load, NoSamplesGiveZeros) {
 
 // The sum over any split of a batch is the gradient of the batch, however uneven the parts.
 TEST(Load, GradientsOfSplitsAddUp) {
-  for (const std::string model : {"svm", "mlp", "cnn"}) {
+  for (const ModelKind model : {ModelKind::kSvm, ModelKind::kMlp, ModelKind::kCnn}) {
     const auto task = load(synthetic_job(model), Parts::kTraining);
     const auto replica = task->make_replica();
-    const bool ok = rc::check("gradients of the parts add up, " + model, [&] {
+    const bool ok = rc::check("gradients of the parts add up, " + std::string(name_of(model)), [&] {
       const auto batch =
           *rc::gen::resize(24, rc::gen::nonEmpty(rc::gen::container<std::vector<SampleIndex>>(
                                    rc::gen::inRange<SampleIndex>(0, 400))));
@@ -172,7 +176,7 @@ TEST(Load, GradientsOfSplitsAddUp) {
 }
 
 TEST(Load, ModelFileIsDecidedByTheSnapshot) {
-  for (const std::string model : {"mlp", "resnet20"}) {
+  for (const ModelKind model : {ModelKind::kMlp, ModelKind::kResnet20}) {
     const auto task = load(synthetic_job(model));
     const auto replica = task->make_replica();
     const Snapshot fresh = snapshot_of(*replica);
@@ -203,14 +207,14 @@ std::string error_of(const Job& job) {
 
 TEST(Load, RefusesModelsThatDoNotFitTheirData) {
   ScratchDir folder;
-  Job job = synthetic_job("cnn");
+  Job job = synthetic_job(ModelKind::kCnn);
   job.data.kind = DataKind::kLibsvm;
   job.data.path = folder.write("data", "0 784:1\n1 1:1\n0 2:1\n1 3:1\n");
   job.data.holdout = 0.5;
   EXPECT_NE(error_of(job).find("model.kind = \"cnn\" needs images"), std::string::npos);
-  EXPECT_NE(error_of(synthetic_job("resnet20", 100)).find("needs images"), std::string::npos);
-  EXPECT_NE(error_of(synthetic_job("perceptron")).find("expected svm, mlp"), std::string::npos);
-  job = synthetic_job("cnn");
+  EXPECT_NE(error_of(synthetic_job(ModelKind::kResnet20, 100)).find("needs images"),
+            std::string::npos);
+  job = synthetic_job(ModelKind::kCnn);
   job.data.kind = DataKind::kIdx;
   job.data.path = folder.path();
   test::write_idx(folder, 3);
@@ -226,7 +230,7 @@ TEST(Load, SvmLearnsLibsvmData) {
     const double y = random.uniform() - 0.5;
     text += fmt::format("{} 1:{:.4f} 2:{:.4f}\n", x + y > 0 ? "+1" : "-1", x, y);
   }
-  Job job = synthetic_job("svm");
+  Job job = synthetic_job(ModelKind::kSvm);
   job.data.kind = DataKind::kLibsvm;
   job.data.path = folder.write("data", text);
   job.train.lr = 0.5;

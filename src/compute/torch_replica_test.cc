@@ -22,7 +22,7 @@ std::shared_ptr<const Dataset> small_data() {
   return std::make_shared<const Dataset>(*read_dataset(spec, 1, Parts::kTraining));
 }
 
-std::unique_ptr<TorchModel> small_mlp() { return make_builtin("mlp", {20}, 4, 5); }
+std::unique_ptr<TorchModel> small_mlp() { return make_builtin(ModelKind::kMlp, {20}, 4, 5); }
 
 std::vector<SampleIndex> step_samples(std::size_t step) {
   std::vector<SampleIndex> samples(16);
@@ -84,7 +84,8 @@ TEST(TorchReplica, OptimizersEqualTorchOneTensorAtATime) {
     const auto actual = replica.parameters().floats();
     ASSERT_EQ(actual.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(actual[i], expected[i], 1e-5) << train.optimizer << ", parameter " << i;
+      ASSERT_NEAR(actual[i], expected[i], 1e-5)
+          << static_cast<int>(train.optimizer) << ", parameter " << i;
     }
   }
 }
@@ -135,7 +136,7 @@ TEST(TorchReplica, KnowsItsTensors) {
 
 // Where the infos say they are, one after the other, with the numbers that the model has.
 TEST(TorchReplica, TensorsFillTheBlocks) {
-  auto owned = make_builtin("resnet20", {3, 32, 32}, 10, 5);
+  auto owned = make_builtin(ModelKind::kResnet20, {3, 32, 32}, 10, 5);
   TorchModel* network = owned.get();
   NamedTensors expected = network->parameters();
   const NamedTensors buffers = network->buffers();

@@ -182,8 +182,8 @@ TEST(SimClusterFault, ADeadlockNamesWhoWaitsForWhat) {
   cluster.start(1, [](Node& node) { node.sleep(Node::kForever); });
   EXPECT_EQ(reason_of<Deadlock>(cluster),
             "deadlock at 1.5 s: the coordinator waits for channel 1 from anyone; "
-            "rank 0 waits for channel 1000 from rank 1; "
-            "rank 0 (beacon) waits for channel 1001 from the coordinator; rank 1 sleeps forever");
+            "rank 0 waits for channel 16 from rank 1; "
+            "rank 0 (beacon) waits for channel 17 from the coordinator; rank 1 sleeps forever");
 }
 
 TEST(SimClusterFault, ADeadlockOfManyNamesTheFirstEight) {

@@ -9,7 +9,7 @@
 namespace motley::cluster_term_test {
 namespace {
 
-constexpr Channel kChannel = Channel::kUser;
+constexpr Channel kChannel = Channel::kMethod;
 constexpr Seconds kLatency = 0.5;
 
 ClusterSpec workers_of(int workers) {

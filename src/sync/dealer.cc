@@ -1,4 +1,4 @@
-#include "sync/dealer.h"
+#include "motley/sync/dealer.h"
 
 namespace motley {
 

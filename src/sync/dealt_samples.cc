@@ -1,4 +1,4 @@
-#include "sync/dealt_samples.h"
+#include "motley/sync/dealt_samples.h"
 
 #include <algorithm>
 

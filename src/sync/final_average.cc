@@ -1,4 +1,4 @@
-#include "sync/final_average.h"
+#include "motley/sync/final_average.h"
 
 #include <initializer_list>
 

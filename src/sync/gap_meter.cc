@@ -1,4 +1,4 @@
-#include "sync/gap_meter.h"
+#include "motley/sync/gap_meter.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "sync/gap_meter.h"
+#include "motley/sync/gap_meter.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -109,7 +109,7 @@ std::vector<std::int64_t> by_looking(const Graph& graph, const std::vector<std::
 Graph any_graph(Random& random) {
   const int workers = 2 * (1 + static_cast<int>(random.below(9)));
   const GraphKind names[] = {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing,
-                         GraphKind::kComplete};
+                             GraphKind::kComplete};
   if (const auto name = random.below(5); name < 4) {
     return Graph::of(names[name], workers);
   }

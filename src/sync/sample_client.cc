@@ -1,4 +1,4 @@
-#include "sync/sample_client.h"
+#include "motley/sync/sample_client.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "sync/sample_server.h"
+#include "motley/sync/sample_server.h"
 
 #include <fmt/format.h>
 

@@ -65,7 +65,7 @@ int value(int argc, char** argv, const char* flag, int otherwise) {
   return found + 1 < argv + argc ? std::stoi(found[1]) : otherwise;
 }
 
-motley::Evaluation evaluate(Net& model, const Clouds& test) {
+motley::Evaluation evaluate(LearnerNet& model, const FourClouds& test) {
   if (model.is_training() || torch::GradMode::is_enabled()) {
     throw std::runtime_error("evaluated in training mode");
   }
@@ -83,8 +83,8 @@ double total(const std::vector<torch::Tensor>& tensors) {
 }
 
 template <class Trainer>
-void print(const motley::Session& session, const Trainer& trainer, const Net& model, double rate,
-           int clipped) {
+void print(const motley::Session& session, const Trainer& trainer, const LearnerNet& model,
+           double rate, int clipped) {
   const auto& result = trainer.result();
   std::printf(
       "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.17g, "
@@ -128,15 +128,7 @@ int main(int argc, char** argv) {
       trainer.stop();
     }
   });
-  trainer.evaluate_with([&] {
-    if (model->is_training() || torch::GradMode::is_enabled()) {
-      throw std::runtime_error("evaluated in training mode");
-    }
-    const auto scores = model->forward(test.points);
-    return motley::Evaluation{
-        torch::cross_entropy_loss(scores, test.labels).item<double>(),
-        scores.argmax(1).eq(test.labels).to(torch::kFloat).mean().item<double>()};
-  });
+  trainer.evaluate_with([&] { return evaluate(*model, test); });
 
   const bool sum = has(argc, argv, "--sum");
   trainer.set_reduction(sum ? motley::Reduction::kSum : motley::Reduction::kMean);

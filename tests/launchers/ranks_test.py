@@ -124,7 +124,7 @@ class Rendezvous(unittest.TestCase):
         self.refused("train.batch is 20 for {}, 50 for {}", "--motley-set", "train.batch=20")
 
     def test_another_model_is_refused(self):
-        self.refused("parameters is 11 for {}, 10 for {}", "--features", "11")
+        self.refused("linear.weight is 1x11 for {}, 1x10 for {}", "--features", "11")
 
     def test_another_data_set_is_refused(self):
         ranks = self.ranks(2)

@@ -31,7 +31,7 @@ Gathered gather_all(const SampleTable& samples) {
   return gather(samples, rows);
 }
 
-DataSpec spec_of(const std::string& kind, const std::string& path) {
+DataSpec spec_of(DataKind kind, const std::string& path) {
   DataSpec spec;
   spec.kind = kind;
   spec.path = path;
@@ -53,7 +53,7 @@ void expect_one_line(const std::string& message, const std::string& file, const 
 TEST(Idx, ReadsPlainAndGzipFilesAndStandardises) {
   ScratchDir folder;
   test::write_idx(folder);
-  const auto data = read_dataset(spec_of("idx", folder.path()), 1, Parts::kBoth);
+  const auto data = read_dataset(spec_of(DataKind::kIdx, folder.path()), 1, Parts::kBoth);
   ASSERT_TRUE(data) << data.error().message;
   EXPECT_EQ(data->shape, (std::vector<std::int64_t>{1, 4, 4}));
   EXPECT_EQ(data->classes, 10);
@@ -78,14 +78,15 @@ TEST(Idx, ReadsPlainAndGzipFilesAndStandardises) {
 TEST(Idx, PartsDecideWhatIsKeptAndRead) {
   ScratchDir folder;
   test::write_idx(folder);
-  const auto test_only = read_dataset(spec_of("idx", folder.path()), 1, Parts::kTest);
+  const auto test_only = read_dataset(spec_of(DataKind::kIdx, folder.path()), 1, Parts::kTest);
   ASSERT_TRUE(test_only);
   EXPECT_EQ(test_only->training_samples, 20);
   EXPECT_EQ(test_only->training.size(), 0U);
   EXPECT_EQ(test_only->test.size(), 10U);
 
   std::filesystem::remove(folder.file("t10k-labels-idx1-ubyte"));
-  const auto training_only = read_dataset(spec_of("idx", folder.path()), 1, Parts::kTraining);
+  const auto training_only =
+      read_dataset(spec_of(DataKind::kIdx, folder.path()), 1, Parts::kTraining);
   ASSERT_TRUE(training_only) << training_only.error().message;
   EXPECT_EQ(training_only->training.size(), 20U);
 }
@@ -130,7 +131,8 @@ TEST(Idx, EveryBadFileIsNamed) {
     test::write_idx(folder);
     folder.write(bad.name, bad.bytes);
     // A wrong count is reported for the labels, and the message also names the images.
-    expect_one_line(error_of(spec_of("idx", folder.path())), folder.file(bad.name), bad.says);
+    expect_one_line(error_of(spec_of(DataKind::kIdx, folder.path())), folder.file(bad.name),
+                    bad.says);
   }
 }
 
@@ -138,16 +140,16 @@ TEST(Idx, MissingFileOrFolderIsNamed) {
   ScratchDir folder;
   test::write_idx(folder);
   std::filesystem::remove(folder.file("t10k-labels-idx1-ubyte"));
-  expect_one_line(error_of(spec_of("idx", folder.path())), folder.file("t10k-labels-idx1-ubyte"),
-                  "no such file");
-  expect_one_line(error_of(spec_of("idx", "/nowhere")), "/nowhere", "no such folder");
+  expect_one_line(error_of(spec_of(DataKind::kIdx, folder.path())),
+                  folder.file("t10k-labels-idx1-ubyte"), "no such file");
+  expect_one_line(error_of(spec_of(DataKind::kIdx, "/nowhere")), "/nowhere", "no such folder");
 }
 
 TEST(Cifar10, ReadsAFolderOrTheOneInside) {
   for (const std::string below : {"", "cifar-10-batches-bin/"}) {
     ScratchDir folder;
     test::write_cifar(folder, below);
-    const auto data = read_dataset(spec_of("cifar10", folder.path()), 1, Parts::kBoth);
+    const auto data = read_dataset(spec_of(DataKind::kCifar10, folder.path()), 1, Parts::kBoth);
     ASSERT_TRUE(data) << data.error().message;
     EXPECT_EQ(data->shape, (std::vector<std::int64_t>{3, 32, 32}));
     EXPECT_EQ(data->training.size(), 15U);
@@ -171,11 +173,12 @@ TEST(Cifar10, EveryBadFileIsNamed) {
     ScratchDir folder;
     test::write_cifar(folder);
     folder.write(bad.name, bad.bytes);
-    expect_one_line(error_of(spec_of("cifar10", folder.path())), folder.file(bad.name), bad.says);
+    expect_one_line(error_of(spec_of(DataKind::kCifar10, folder.path())), folder.file(bad.name),
+                    bad.says);
   }
   ScratchDir empty;
-  expect_one_line(error_of(spec_of("cifar10", empty.path())), empty.file("data_batch_1.bin"),
-                  "no such file");
+  expect_one_line(error_of(spec_of(DataKind::kCifar10, empty.path())),
+                  empty.file("data_batch_1.bin"), "no such file");
 }
 
 TEST(Libsvm, ReadsSparseRowsAndEveryLabelScheme) {
@@ -192,7 +195,7 @@ TEST(Libsvm, ReadsSparseRowsAndEveryLabelScheme) {
   };
   for (const Scheme& scheme : schemes) {
     ScratchDir folder;
-    DataSpec spec = spec_of("libsvm", "");
+    DataSpec spec = spec_of(DataKind::kLibsvm, "");
     spec.path = folder.write("train", scheme.labels[0] + " 1:0.5 3:-2 # comment\n\n" +
                                           scheme.labels[1] + "\n" + scheme.labels[2] + " 2:1e1\r");
     spec.test_path = folder.write("test", scheme.labels[1] + " 2:4 9:1\n");
@@ -214,7 +217,7 @@ TEST(Libsvm, HoldoutIsChosenByTheSeedAndDisjoint) {
   for (int i = 1; i <= 50; ++i) {
     text += fmt::format("{} 1:{}\n", i % 2, i);
   }
-  DataSpec spec = spec_of("libsvm", folder.write("all", text));
+  DataSpec spec = spec_of(DataKind::kLibsvm, folder.write("all", text));
   spec.holdout = 0.2;
   const auto one = read_dataset(spec, 1, Parts::kBoth);
   const auto again = read_dataset(spec, 1, Parts::kTest);
@@ -258,10 +261,10 @@ TEST(Libsvm, EveryBadLineIsNamed) {
   for (const auto& [text, says] : cases) {
     ScratchDir folder;
     const std::string path = folder.write("data.txt", text);
-    expect_one_line(error_of(spec_of("libsvm", path)), path, says);
+    expect_one_line(error_of(spec_of(DataKind::kLibsvm, path)), path, says);
   }
   ScratchDir folder;
-  DataSpec spec = spec_of("libsvm", folder.write("train", "0 1:1\n1 1:1\n"));
+  DataSpec spec = spec_of(DataKind::kLibsvm, folder.write("train", "0 1:1\n1 1:1\n"));
   spec.test_path = folder.write("test", "0 1:1\n2 1:1\n");
   expect_one_line(error_of(spec), spec.test_path, ":2: label 2 is out of range; expected 0 to 1");
   spec.test_path = folder.path();
@@ -299,14 +302,14 @@ TEST(Synthetic, RefusesDataThatDoesNotFitInMemory) {
 
 // Damaged files: reading gives data or an Error, and never uses more memory than the file
 // justifies. Anything worse (a crash, a huge allocation) ends the test program.
-void fuzz(const std::string& kind, int rounds,
+void fuzz(DataKind kind, const std::string& name, int rounds,
           const std::function<void(ScratchDir&, Random&)>& write) {
   ScratchDir folder;
   Random random(7);
   int good = 0;
   for (int i = 0; i < rounds; ++i) {
     write(folder, random);
-    const auto data = read_dataset(spec_of(kind, folder.file(kind)), 1, Parts::kBoth);
+    const auto data = read_dataset(spec_of(kind, folder.file(name)), 1, Parts::kBoth);
     if (data) {
       ++good;
       gather_all(data->training);
@@ -322,7 +325,7 @@ void fuzz(const std::string& kind, int rounds,
 TEST(Fuzz, IdxPlainAndGzip) {
   const std::string images = test::idx_images(20, 4);
   const std::string labels = test::idx_labels(20);
-  fuzz("idx", 3000, [&](ScratchDir& folder, Random& random) {
+  fuzz(DataKind::kIdx, "idx", 3000, [&](ScratchDir& folder, Random& random) {
     const bool zip_after = random.below(2) == 0;
     const auto damaged = [&](const std::string& bytes) {
       return zip_after ? test::gzip(test::mutate(bytes, random))
@@ -340,7 +343,7 @@ TEST(Fuzz, IdxPlainAndGzip) {
 
 TEST(Fuzz, Cifar10) {
   const std::string records = test::cifar_records(1);
-  fuzz("cifar10", 1000, [&](ScratchDir& folder, Random& random) {
+  fuzz(DataKind::kCifar10, "cifar10", 1000, [&](ScratchDir& folder, Random& random) {
     const std::uint64_t which = random.below(6);
     for (std::uint64_t i = 1; i <= 6; ++i) {
       const std::string name = i == 6 ? "test_batch.bin" : fmt::format("data_batch_{}.bin", i);
@@ -354,7 +357,7 @@ TEST(Fuzz, Libsvm) {
   for (int i = 0; i < 12; ++i) {
     text += fmt::format("{} 1:{} {}:-1.5e2\n", i % 2 == 0 ? "-1" : "+1", i, i + 2);
   }
-  fuzz("libsvm", 5000, [&](ScratchDir& folder, Random& random) {
+  fuzz(DataKind::kLibsvm, "libsvm", 5000, [&](ScratchDir& folder, Random& random) {
     folder.write("libsvm", test::mutate(text, random));
   });
 }

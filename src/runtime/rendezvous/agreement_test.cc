@@ -51,7 +51,7 @@ TEST(Agreement, Versions) {
 }
 
 TEST(Agreement, TheKeyOfAJobThatDiffers) {
-  Job job = default_job();
+  Job job = job_schema().default_job();
   const std::string ours = to_toml(job_schema(), job);
   EXPECT_EQ(jobs(ours, ours), std::nullopt);
   job.train.batch = 128;
@@ -60,7 +60,7 @@ TEST(Agreement, TheKeyOfAJobThatDiffers) {
 }
 
 TEST(Agreement, TheTableOfAJobThatDiffers) {
-  Job job = default_job();
+  Job job = job_schema().default_job();
   job.cluster.events = {{1, 0, 1}, {2, 0, 1}};
   const std::string ours = to_toml(job_schema(), job);
   job.cluster.events[1].speed = 0.5;

@@ -8,9 +8,9 @@
 
 #include "base/random.h"
 #include "motley/sync/ad_psgd.h"
-#include "sync/final_average.h"
-#include "sync/sample_client.h"
-#include "sync/sample_server.h"
+#include "motley/sync/final_average.h"
+#include "motley/sync/sample_client.h"
+#include "motley/sync/sample_server.h"
 #include "sync/weighted_mean.h"
 
 namespace motley {

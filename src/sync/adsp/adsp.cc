@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "motley/sync/adsp.h"
+#include "motley/sync/parameter_server/committer.h"
+#include "motley/sync/parameter_server/server.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
+#include "motley/sync/sample_server.h"
 #include "sync/adsp/commit_rate.h"
-#include "sync/parameter_server/committer.h"
 #include "sync/parameter_server/global_loss.h"
-#include "sync/parameter_server/server.h"
-#include "sync/parameter_server/staleness_bound.h"
 #include "sync/ps/ps.h"
-#include "sync/sample_server.h"
 
 namespace motley {
 namespace {

@@ -1,7 +1,7 @@
 #include "sync/ashl/ashl.h"
 
-#include "sync/parameter_server/server.h"
-#include "sync/parameter_server/staleness_bound.h"
+#include "motley/sync/parameter_server/server.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
 #include "sync/ps/ps.h"
 
 namespace motley {

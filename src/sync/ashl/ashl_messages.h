@@ -1,5 +1,5 @@
 // The messages between workers and coordinator about ASHL's plan: profiles as notes of the sample
-// client (sync/sample_client.h), orders on kAshlOrders.
+// client (motley/sync/sample_client.h), orders on kAshlOrders.
 #pragma once
 
 #include <cstdint>

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
+#include "motley/sync/parameter_server/committer.h"
+#include "motley/sync/parameter_server/server.h"
+#include "motley/sync/sample_server.h"
 #include "sync/ashl/ashl.h"
 #include "sync/ashl/ashl_messages.h"
 #include "sync/ashl/stage.h"
-#include "sync/parameter_server/committer.h"
-#include "sync/parameter_server/server.h"
-#include "sync/sample_server.h"
 
 namespace motley {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "motley/sync/parameter_server/committer.h"
 #include "sync/ashl/ashl.h"
 #include "sync/ashl/ashl_messages.h"
 #include "sync/ashl/drift.h"
-#include "sync/parameter_server/committer.h"
 
 namespace motley {
 namespace {

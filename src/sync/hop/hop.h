@@ -10,8 +10,8 @@
 // is sent (notify_ack). Tokens (token_queue.h) bound the gap in the other direction, and tell a
 // worker that is far behind how many iterations it may skip. The decisions are in rules.h.
 //
-// The coordinator deals out the samples (sync/sample_server.h); models are sent only
-// between workers. At the end of the run all workers average once, so that there is one model.
+// The coordinator deals out the samples (motley/sync/sample_server.h); models are sent only between
+// workers. At the end of the run all workers average once, so that there is one model.
 //
 // Cost per iteration: the model to every out-neighbour while the worker computes, then one pass
 // over the models received.

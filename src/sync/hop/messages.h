@@ -28,7 +28,7 @@ struct HopNews {
   }
 };
 
-// The counters that a worker sends in its farewell (sync/sample_client.h), by index.
+// The counters that a worker sends in its farewell (motley/sync/sample_client.h), by index.
 enum HopCount : std::size_t {
   kLargestUpdateQueue,  // most updates in the queue
   kLargestTokenQueue,

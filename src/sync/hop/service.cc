@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "motley/sync/sample_server.h"
 #include "sync/hop/hop.h"
 #include "sync/hop/messages.h"
-#include "sync/sample_server.h"
 
 namespace motley {
 

@@ -4,13 +4,13 @@
 #include <optional>
 
 #include "base/check.h"
-#include "sync/final_average.h"
+#include "motley/sync/final_average.h"
+#include "motley/sync/sample_client.h"
 #include "sync/hop/hop.h"
 #include "sync/hop/messages.h"
 #include "sync/hop/rules.h"
 #include "sync/hop/token_queue.h"
 #include "sync/hop/update_queue.h"
-#include "sync/sample_client.h"
 #include "sync/weighted_mean.h"
 
 namespace motley {

@@ -1,8 +1,9 @@
-#include "sync/parameter_server/client.h"
+#include "motley/sync/parameter_server/client.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "codec/codec.h"
 #include "motley/sync/collective.h"
 #include "motley/sync/method.h"
 #include "sync/codec_options.h"
@@ -13,6 +14,14 @@ namespace {
 constexpr std::uint64_t kCommitStream = 0x5e770000;  // plus server and rank
 
 }  // namespace
+
+struct ServerClient::Part {
+  Rank server = 0;
+  std::size_t begin = 0;
+  std::size_t coded = 0;
+  std::size_t plain = 0;  // 0 except for the first server
+  Encoder encoder;
+};
 
 ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain)
     : node_(node), coded_(coded) {
@@ -28,6 +37,8 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
     begin += size;
   }
 }
+
+ServerClient::~ServerClient() = default;
 
 void ServerClient::begin(std::optional<Block> first) {
   if (node_.rank() != kFirstWorker) {

@@ -1,10 +1,10 @@
-#include "sync/parameter_server/committer.h"
+#include "motley/sync/parameter_server/committer.h"
 
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 
-#include "sync/final_average.h"
+#include "motley/sync/final_average.h"
 
 namespace motley {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "motley/record/journal.h"
-#include "sync/parameter_server/commit_gate.h"
+#include "motley/sync/parameter_server/commit_gate.h"
 
 namespace motley {
 

@@ -1,4 +1,4 @@
-#include "sync/parameter_server/server.h"
+#include "motley/sync/parameter_server/server.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
 #include "sync/codec_options.h"
 #include "sync/parameter_server/gate_journal.h"
-#include "sync/parameter_server/messages.h"
 
 namespace motley {
 namespace {

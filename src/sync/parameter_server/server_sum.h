@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sync/parameter_server/client.h"
+#include "motley/sync/parameter_server/client.h"
 #include "sync/reducer.h"
 
 namespace motley {

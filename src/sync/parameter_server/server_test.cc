@@ -1,12 +1,12 @@
 // The generic server with a gate that no method uses.
-#include "sync/parameter_server/server.h"
+#include "motley/sync/parameter_server/server.h"
 
 #include <gtest/gtest.h>
 
+#include "motley/sync/parameter_server/client.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
 #include "sim/cluster.h"
-#include "sync/parameter_server/client.h"
 #include "sync/parameter_server/gate_journal.h"
-#include "sync/parameter_server/staleness_bound.h"
 #include "tests/simulated_job.h"
 
 namespace motley {

@@ -1,4 +1,4 @@
-#include "sync/parameter_server/staleness_bound.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
 
 #include <gtest/gtest.h>
 

@@ -13,14 +13,14 @@
 
 #include "base/bytes.h"
 #include "motley/node/message.h"
-#include "sync/dealt_samples.h"
+#include "motley/sync/dealt_samples.h"
 
 namespace motley {
 
 inline constexpr Channel kGroupChannel = method_channel(0);
 
 // A worker has done an iteration and waits for a group. The signal includes its request for
-// samples (sync/dealt_samples.h) and fits into the header.
+// samples (motley/sync/dealt_samples.h) and fits into the header.
 struct ReadySignal {
   std::int64_t iteration = 0;
   std::int64_t samples = 0;  // in this iteration

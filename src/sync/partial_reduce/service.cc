@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "sync/dealer.h"
+#include "motley/sync/dealer.h"
 #include "sync/partial_reduce/controller.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"

@@ -1,5 +1,5 @@
 #include "motley/sync/collective.h"
-#include "sync/dealt_samples.h"
+#include "motley/sync/dealt_samples.h"
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
 

@@ -1,39 +1,18 @@
 #include "sync/ps/ps.h"
 
+#include "motley/sync/parameter_server/bounded_committer.h"
+#include "motley/sync/parameter_server/server.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
 #include "motley/sync/ps.h"
 #include "sync/all_reduce/all_reduce.h"
-#include "sync/parameter_server/committer.h"
-#include "sync/parameter_server/server.h"
 #include "sync/parameter_server/server_sum.h"
-#include "sync/parameter_server/staleness_bound.h"
-#include "sync/sample_server.h"
 
 namespace motley {
 namespace {
 
-class PsWorker final : public Committer {
- public:
-  PsWorker(const StrategyContext& context, bool bounded) : Committer(context), bounded_(bounded) {}
-
- private:
-  bool commits_after_this() override { return true; }
-
-  CommitHeader next_commit() override {
-    ++step_;
-    return {.step = bounded_ ? std::optional(step_) : std::nullopt, .weight = equal_weight()};
-  }
-
-  const bool bounded_;
-  std::int64_t step_ = 0;
-};
-
 std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
   return make_all_reduce_over(
       context, std::make_unique<ServerSum>(context.node, context.job, context.replica.gradient()));
-}
-
-std::unique_ptr<Strategy> make_ps_asp(const StrategyContext& context) {
-  return std::make_unique<PsWorker>(context, false);
 }
 
 Figures run_server_of_ps_bsp(const ServerContext& context) {
@@ -51,16 +30,6 @@ Figures run_server_of_ps_ssp(const ServerContext& context) {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_bounded_committer(const StrategyContext& context) {
-  return std::make_unique<PsWorker>(context, true);
-}
-
-ServiceResult serve_committers(const ServiceContext& context) {
-  SampleServer server(context, GapMeter(context.node.size()), EvaluatedModel::kAnyWorker);
-  server.run();
-  return {CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
-}
-
 const Method kPsBsp = {
     .schema = {.name = "ps_bsp",
                .summary = "every step sums gradients over all workers through parameter servers",
@@ -76,7 +45,7 @@ const Method kPsAsp = {
                .exchanges = ExchangeKind::kChanges,
                .has_servers = true},
     .advance = Advance::kAtOwnPace,
-    .make = make_ps_asp,
+    .make = make_unbounded_committer,
     .serve = serve_committers,
     .run_server = run_server_of_ps_asp,
 };

@@ -13,8 +13,6 @@
 // Cost of an iteration: one push in the job's codec, one pull of 4 bytes per parameter.
 #pragma once
 
-#include <memory>
-
 #include "motley/sync/method.h"
 
 namespace motley {
@@ -22,10 +20,5 @@ namespace motley {
 extern const Method kPsBsp;
 extern const Method kPsAsp;
 extern const Method kPsSsp;
-
-// For methods that use another gate with the same workers: a worker that commits after each
-// iteration and numbers its commits, and the coordinator's side.
-std::unique_ptr<Strategy> make_bounded_committer(const StrategyContext& context);
-ServiceResult serve_committers(const ServiceContext& context);
 
 }  // namespace motley

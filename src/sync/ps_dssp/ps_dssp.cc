@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "motley/sync/parameter_server/bounded_committer.h"
+#include "motley/sync/parameter_server/server.h"
 #include "motley/sync/ps_dssp.h"
-#include "sync/parameter_server/server.h"
-#include "sync/ps/ps.h"
 
 namespace motley {
 namespace {

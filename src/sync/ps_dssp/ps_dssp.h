@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "motley/sync/method.h"
-#include "sync/parameter_server/staleness_bound.h"
+#include "motley/sync/parameter_server/staleness_bound.h"
 
 namespace motley {
 

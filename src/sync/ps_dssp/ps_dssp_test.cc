@@ -62,8 +62,8 @@ RC_GTEST_PROP(ExtraCommits, NeverWaitLongerThanNoneWould, ()) {
 }
 
 // Imitates a server and its workers, which commit in random order as far as the gate allows.
-struct Schedule {
-  Schedule(CommitGate& its_gate, int workers)
+struct GateSchedule {
+  GateSchedule(CommitGate& its_gate, int workers)
       : gate(its_gate), steps(static_cast<std::size_t>(workers), 0) {}
 
   bool can_commit(Rank worker) const { return !waiting.contains(worker) && !left.contains(worker); }
@@ -117,7 +117,7 @@ TEST(DynamicStaleness, KeepsTheUpperBoundInThousandsOfSchedules) {
     const auto low = static_cast<std::int64_t>(random.below(4));
     const auto high = low + static_cast<std::int64_t>(random.below(8));
     DynamicStaleness gate(workers, low, high);
-    Schedule schedule(gate, workers);
+    GateSchedule schedule(gate, workers);
     Seconds now = 0;
     for (int i = 0; i < 60; ++i) {
       now += random.uniform();

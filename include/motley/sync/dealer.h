@@ -11,9 +11,9 @@
 #include <set>
 #include <vector>
 
-#include "allocate/dispenser.h"
+#include "motley/allocate/dispenser.h"
+#include "motley/sync/dealt_samples.h"
 #include "motley/sync/service.h"
-#include "sync/dealt_samples.h"
 
 namespace motley {
 

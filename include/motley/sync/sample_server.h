@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "motley/sync/dealer.h"
+#include "motley/sync/gap_meter.h"
+#include "motley/sync/sample_client.h"
 #include "motley/sync/service.h"
-#include "sync/dealer.h"
-#include "sync/gap_meter.h"
-#include "sync/sample_client.h"
 
 namespace motley {
 

@@ -16,8 +16,8 @@
 
 #include <memory>
 
+#include "motley/sync/parameter_server/commit_gate.h"
 #include "motley/sync/service.h"
-#include "sync/parameter_server/commit_gate.h"
 
 namespace motley {
 

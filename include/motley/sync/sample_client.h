@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <span>
 
+#include "motley/sync/dealt_samples.h"
 #include "motley/sync/strategy.h"
-#include "sync/dealt_samples.h"
 
 namespace motley {
 

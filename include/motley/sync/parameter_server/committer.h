@@ -6,17 +6,17 @@
 //
 // The method decides when to commit, and with which weight.
 //
-// Samples are dealt out on request (sync/sample_client.h). The model that is evaluated is one that
-// a worker has just pulled. At the end all workers get the servers' final parameters.
+// Samples are dealt out on request (motley/sync/sample_client.h). The model that is evaluated is
+// one that a worker has just pulled. At the end all workers get the servers' final parameters.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "motley/base/figure.h"
+#include "motley/sync/parameter_server/client.h"
+#include "motley/sync/sample_client.h"
 #include "motley/sync/strategy.h"
-#include "sync/parameter_server/client.h"
-#include "sync/sample_client.h"
 
 namespace motley {
 

@@ -5,11 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "codec/codec.h"
 #include "motley/job/job.h"
 #include "motley/node/node.h"
+#include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
-#include "sync/parameter_server/messages.h"
 
 namespace motley {
 
@@ -17,6 +16,9 @@ class ServerClient {
  public:
   // The first `coded` numbers are sent in the job's codec, the `plain` ones behind them as floats.
   ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
+  ~ServerClient();
+  ServerClient(const ServerClient&) = delete;
+  ServerClient& operator=(const ServerClient&) = delete;
 
   // On the first worker: sends the servers their first values, zeros if there is no block. On other
   // workers: does nothing.
@@ -38,13 +40,7 @@ class ServerClient {
   void set_ratio(double ratio);
 
  private:
-  struct Part {
-    Rank server = 0;
-    std::size_t begin = 0;
-    std::size_t coded = 0;
-    std::size_t plain = 0;  // 0 except for the first server
-    Encoder encoder;
-  };
+  struct Part;  // the part of the parameters that one server holds
 
   // Encodes the numbers of a part of the block: the coded ones of the part, and the plain ones at
   // the end of the block.

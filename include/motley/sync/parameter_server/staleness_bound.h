@@ -16,9 +16,9 @@
 #include <queue>
 #include <vector>
 
-#include "base/least.h"
+#include "motley/base/least.h"
 #include "motley/job/job.h"
-#include "sync/parameter_server/commit_gate.h"
+#include "motley/sync/parameter_server/commit_gate.h"
 
 namespace motley {
 

@@ -18,8 +18,8 @@
 #include <queue>
 #include <vector>
 
-#include "base/least.h"
 #include "motley/base/ids.h"
+#include "motley/base/least.h"
 #include "motley/cluster/graph.h"
 
 namespace motley {
