@@ -60,8 +60,8 @@ TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(reason(program(options(), "[model]\nkind = \"mlp\"\n")),
             "job.toml:2: the program brings its own model and data; remove [model] and [data]");
   EXPECT_EQ(reason(program(options(), "[train]\nlr = 0.1\n")),
-            "job.toml:2: train.lr is only for models that motley builds: a program has an "
-            "optimizer of its own");
+            "job.toml:2: train.lr is only for models that motley builds (a program brings "
+            "its own optimizer)");
   Job wrong = options();
   wrong.cluster.speeds = {1, 2, 3};
   EXPECT_EQ(reason(program(wrong, "")),
