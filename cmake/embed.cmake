@@ -1,9 +1,9 @@
-# Writes text files into a C++ source, as constants that HEADER declares in namespace motley.
+# Embeds text files in a C++ source file, as constants that HEADER declares in namespace motley.
 #
 #   cmake -DOUT=parts.cc -DHEADER=page/parts.h -DNAMES=kStyle;kScript
 #         -DkStyle=page.css "-DkScript=a.js;b.js" -P embed.cmake
 #
-# A name with several files holds them one after the other.
+# If a name has several files, they are concatenated.
 
 set(source "#include \"${HEADER}\"\n\nnamespace motley {\n")
 foreach(name IN LISTS NAMES)
@@ -12,7 +12,7 @@ foreach(name IN LISTS NAMES)
     file(READ "${file}" text)
     string(APPEND all "${text}")
   endforeach()
-  # The end mark of a raw string must not be in the text.
+  # The text must not contain the delimiter that ends the raw string.
   string(FIND "${all}" ")embedded" mark)
   if(NOT mark EQUAL -1)
     message(FATAL_ERROR "${name}: cannot be embedded, it contains \")embedded\"")

@@ -1,9 +1,10 @@
-# cmake --install: the program, the libraries, the headers, and how others find them:
+# cmake --install: installs the program, the libraries, the headers, and what other projects need to
+# find them:
 #
 #   find_package(motley)            -> motley::motley (cmake/motley-config.cmake)
 #   pkg-config --cflags --libs motley                  (cmake/motley.pc.in)
 #
-# Nothing of it names the prefix: it may be moved.
+# No installed file contains the prefix, so the installation can be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -25,7 +26,8 @@ install(FILES ${CMAKE_CURRENT_LIST_DIR}/motley-config.cmake
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/motley DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# torch has no .pc of its own. What the compiler searches anyhow need not be said.
+# torch has no .pc file, so motley.pc lists torch's paths. Paths that the compiler searches anyway
+# are left out.
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
 set(torch_cflags ${TORCH_INCLUDE_DIRS})

@@ -1,8 +1,8 @@
-# find_package(motley REQUIRED), then target_link_libraries(program PRIVATE motley::motley): motley's
-# headers and libraries, torch's, and C++20.
+# After find_package(motley REQUIRED), target_link_libraries(program PRIVATE motley::motley) adds
+# the headers and libraries of motley and torch, and C++20.
 #
-# motley::core is motley without torch: for a program that has a strategy of its own and calls
-# command_line(), which loads torch when a job computes.
+# motley::core is motley without torch: for a program that registers its own method and calls
+# command_line(), which loads torch when a job needs it.
 include(CMakeFindDependencyMacro)
 find_dependency(Torch)
 include(${CMAKE_CURRENT_LIST_DIR}/motley-targets.cmake)

@@ -3,12 +3,12 @@
 #   motley_library(sync SOURCES loop.cc LINK motley_node)   -> target motley_sync
 #   motley_test(sync SOURCES loop_test.cc LINK motley_sync) -> target sync_test, run by ctest
 #
-# A test that is about threads has the label `threads`: those are what ThreadSanitizer runs.
-# One that measures time is SERIAL: nothing else runs beside it. Its label is `alone`.
+# Tests of multi-threaded code have the label `threads`; ThreadSanitizer runs only those. Tests that
+# measure time are SERIAL, so no other test runs at the same time; their label is `alone`.
 
 include(GoogleTest)
 
-# ccache refuses precompiled headers unless told that macros and times in them may be ignored.
+# ccache caches files with precompiled headers only if it may ignore their macros and timestamps.
 function(motley_precompiled_with_ccache target)
   if(CCACHE AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
     set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER
@@ -24,9 +24,9 @@ function(motley_precompiles target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
 
-# What nearly every file of a library reads, directly or not: a third of the time that it takes to
-# compile them. Without it every file reads what it names, and whoever forgets an include finds out.
-option(MOTLEY_PRECOMPILE "Precompile the headers that most files read" OFF)
+# Headers that nearly every file includes, directly or not; reading them takes a third of the
+# compile time. Off by default, so that a missing #include is an error.
+option(MOTLEY_PRECOMPILE "Precompile the headers that most files include" OFF)
 if(MOTLEY_PRECOMPILE)
   motley_precompiles(motley_headers <algorithm> <array> <functional> <map> <memory> <optional> <set>
                      <span> <string> <vector> <fmt/format.h>)
@@ -35,8 +35,8 @@ if(MOTLEY_PRECOMPILE)
   motley_precompiled_with_ccache(motley_headers)
 endif()
 
-# TORCH: it precompiles torch's headers instead, and is no part of libmotley.so. All others are, and
-# what they link: MOTLEY_OBJECTS and MOTLEY_LINKS.
+# With TORCH, the library precompiles torch's headers instead and is not part of libmotley.so. All
+# other libraries are part of it: MOTLEY_OBJECTS has their objects, MOTLEY_LINKS what they link.
 function(motley_library name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;LINK" ${ARGN})
   if(ARG_SOURCES)
@@ -44,7 +44,7 @@ function(motley_library name)
     target_include_directories(motley_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                      ${PROJECT_SOURCE_DIR}/include)
     target_link_libraries(motley_${name} PUBLIC ${ARG_LINK})
-    # They go into shared libraries as well (cmake/shared.cmake).
+    # The objects are also linked into shared libraries (cmake/shared.cmake).
     set_target_properties(motley_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     if(NOT ARG_TORCH)
       set_property(GLOBAL APPEND PROPERTY MOTLEY_OBJECTS $<TARGET_OBJECTS:motley_${name}>)
@@ -63,8 +63,8 @@ function(motley_library name)
   endif()
 endfunction()
 
-# How tests are compiled. Optimising the templates of the test frameworks takes longer than it saves,
-# except where ThreadSanitizer instruments every access.
+# Sets how tests are compiled: without optimisation, which would take longer than it saves, except
+# with ThreadSanitizer, which instruments every access.
 function(motley_compiles_tests target)
   target_link_libraries(${target} PRIVATE GTest::gtest rapidcheck)
   if(NOT MOTLEY_SANITIZE STREQUAL "thread")
@@ -73,14 +73,14 @@ function(motley_compiles_tests target)
   motley_precompiled_with_ccache(${target})
 endfunction()
 
-# The headers of the test frameworks, read once for all test programs.
+# The headers of the test frameworks, precompiled once for all test programs.
 if(MOTLEY_TESTS)
   motley_precompiles(motley_test_headers <gtest/gtest.h> <rapidcheck/gtest.h>)
   motley_compiles_tests(motley_test_headers)
 endif()
 
-# TORCH: as for a library. LONG: begins first, so that no core has nothing to do in the end.
-# TOGETHER: all of its tests run in one process, since to start one takes longer than most of them.
+# TORCH: as for a library. LONG: starts first, so that no core is idle at the end.
+# TOGETHER: all tests run in one process, because starting a process takes longer than most of them.
 function(motley_test name)
   cmake_parse_arguments(ARG "SERIAL;TORCH;LONG;TOGETHER" "TIMEOUT" "SOURCES;LINK;LABELS;DEFINE" ${ARGN})
   if(NOT MOTLEY_TESTS OR (MOTLEY_TEST_LABEL AND NOT MOTLEY_TEST_LABEL IN_LIST ARG_LABELS))

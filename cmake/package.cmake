@@ -1,8 +1,8 @@
-# cpack -G DEB: motley as a package of Debian. One package: the program, the libraries and the headers.
+# cpack -G DEB: a Debian package with the program, the libraries and the headers.
 set(MOTLEY_MAINTAINER "The motley authors <motley@packages.invalid>" CACHE STRING
-    "Who answers for the Debian package")
+    "Maintainer of the Debian package")
 
-# The manual page and completions come from what the program says of itself.
+# The manual page and the completions are generated from the program's --help.
 set(manual_dir ${CMAKE_BINARY_DIR}/manual)
 set(manual ${manual_dir}/motley.1 ${manual_dir}/motley.bash ${manual_dir}/_motley)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -28,17 +28,18 @@ set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian.cmake)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "train one libtorch model on machines that are not alike")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "train one libtorch model on machines that differ in speed")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-"A job file says what is trained, on which data, by how many workers of which
-speeds, and by which method they work together: all-reduce, partial reduce,
-Hop, AD-PSGD, parameter servers and others, with batches dealt out by speed.
-motley runs it with processes or on a virtual clock, compares methods side by
-side, and writes reports to look at.
+"A job file describes the model, the data, the workers with their speeds, and
+the method that synchronizes them: all-reduce, partial reduce, Hop, AD-PSGD,
+parameter servers and others, with shares of the batch that follow the speeds.
+motley runs the job with processes or on a virtual clock, compares methods,
+and writes HTML reports.
 
-The package has the program, and the libraries and headers for programs that
-bring a model or a method of their own.")
-# What the libraries need is found out; programs that include the headers need torch's.
+The package contains the program, and the libraries and headers for programs
+with their own model or method.")
+# Dependencies of the libraries are detected. Programs that include the headers need torch's
+# headers.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)

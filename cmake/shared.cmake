@@ -1,14 +1,14 @@
 # What users link and run:
 #
-#   libmotley.so        every library of src/ but what needs torch
-#   libmotley_torch.so  what does (MOTLEY_COMPUTE); it links libmotley.so and has nothing of it
-#   motley              the program: libmotley.so's command_line()
+#   libmotley.so        the libraries of src/ that do not need torch
+#   libmotley_torch.so  those that do (MOTLEY_COMPUTE); it links libmotley.so and repeats none of it
+#   motley              the program: calls command_line() of libmotley.so
 #
-# They are made of the objects of the static libraries, which the tests link: there is one copy of
-# every function and every global in a process, whoever loads them in which order.
+# They are linked from the objects of the static libraries, which the tests use directly. So a
+# process has one copy of every function and every global, in whichever order libraries are loaded.
 
-# Calls inside the library are its own. What others' headers leave in its objects stays in there: a
-# program may use an asio or a CLI11 of its own.
+# Calls inside the library cannot be interposed, and symbols of third-party headers are not
+# exported: a program may use its own version of asio or CLI11.
 add_library(libmotley SHARED)
 get_property(objects GLOBAL PROPERTY MOTLEY_OBJECTS)
 get_property(links GLOBAL PROPERTY MOTLEY_LINKS)
@@ -38,7 +38,7 @@ if(MOTLEY_COMPUTE)
                                          $<TARGET_OBJECTS:motley_api>)
   target_link_libraries(libmotley_torch PUBLIC libmotley PRIVATE motley_torch fmt::fmt)
   motley_shared_library(motley_torch)
-  # What compute/torch_loader.cc looks for.
+  # The file that compute/torch_loader.cc loads.
   target_compile_definitions(motley_load PRIVATE
     MOTLEY_TORCH_LIBRARY="$<TARGET_SONAME_FILE_NAME:libmotley_torch>")
   add_dependencies(motley libmotley_torch)

@@ -1,11 +1,11 @@
-# libtorch, for the few targets that include it:
+# libtorch, for the few targets that include its headers:
 #
 #   motley_uses_torch(target [REUSE other])
 #
-# torch's headers take 10 to 20 s to read, so such a target gets a precompiled header of what all
-# need, with REUSE that of another target. It holds <torch/types.h> (tensors) and no more: a file
-# pays again for the templates of every header that it sees, used or not.
-# Whoever only calls the target links torch but never reads its headers.
+# torch's headers take 10 to 20 s to compile, so such a target gets a precompiled header, with REUSE
+# that of another target. It contains only <torch/types.h> (tensors), because every file pays again
+# for the templates of each header in it, used or not.
+# A target that only calls such a target links torch but does not include its headers.
 find_package(Torch REQUIRED)
 
 add_library(motley_torch INTERFACE)
@@ -19,11 +19,12 @@ function(motley_uses_torch target)
   target_link_libraries(${target} PRIVATE motley_torch ${CMAKE_DL_LIBS})
   if(ARG_REUSE)
     target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
-    target_compile_options(${target} PRIVATE -fPIC)  # as they were precompiled
+    target_compile_options(${target} PRIVATE -fPIC)  # must match the precompiled header
   else()
     target_precompile_headers(${target} PRIVATE <torch/types.h>)
   endif()
-  # Half the time goes into optimising torch's templates; the arithmetic is inside libtorch.
+  # -O1: optimising torch's templates takes half the compile time, but the arithmetic is in
+  # libtorch.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
   motley_precompiled_with_ccache(${target})
 endfunction()

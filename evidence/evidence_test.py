@@ -103,11 +103,11 @@ class Failures(unittest.TestCase):
 
     def test_a_miss_is_the_exit_code(self):
         claim = Claim("p", "too slow", "", lambda runs: 1.0, "x", least=2)
-        self.assertEqual(self.judged([page.Measured(claim, {1: {}})]), 1)
-        self.assertEqual(self.judged([page.Measured(Claim("p", "", "", lambda runs: 3.0, "x", least=2), {1: {}})]), 0)
+        self.assertEqual(self.exit_code_of([page.Measured(claim, {1: {}})]), 1)
+        self.assertEqual(self.exit_code_of([page.Measured(Claim("p", "", "", lambda runs: 3.0, "x", least=2), {1: {}})]), 0)
 
     @staticmethod
-    def judged(rows):
+    def exit_code_of(rows):
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             return reproduce.verdict(rows, 0)
 

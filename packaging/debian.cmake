@@ -1,5 +1,5 @@
-# Run by cpack over what it installed, before it is packed: what Debian wants compressed, without dates
-# or names in it, and its own changelog.
+# Run by cpack on the installed files before packing: writes Debian's changelog, and compresses it
+# and the manual page as Debian requires (gzip -n: without name and date).
 set(share "${CPACK_TEMPORARY_DIRECTORY}${CPACK_PACKAGING_INSTALL_PREFIX}/share")
 set(changelog "${share}/doc/${CPACK_PACKAGE_NAME}/changelog.Debian")
 set(ENV{LC_ALL} C)
@@ -7,7 +7,7 @@ string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 file(WRITE "${changelog}"
 "${CPACK_PACKAGE_NAME} (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium
 
-  * Version ${CPACK_PACKAGE_VERSION}; what is new stands in CHANGELOG.md of the source.
+  * Version ${CPACK_PACKAGE_VERSION}; see CHANGELOG.md of the source for the changes.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")

@@ -113,7 +113,7 @@ double allocated_per_iteration(Job job, std::int64_t iterations) {
 
 // A run of ten steps, with all that it does besides dealing samples.
 std::size_t bytes_of_a_run(std::int64_t samples) {
-  const Job job = simulated_job("all_reduce", alike(kWorkers), 64, 10);
+  const Job job = simulated_job("all_reduce", equal_speeds(kWorkers), 64, 10);
   Models models = still_models(kWorkers, 1'000, 1);
   SimCluster cluster(job.cluster);
   start_all(cluster, job, samples, models);
@@ -128,7 +128,7 @@ TEST(Allocations, ARunOfABillionSamplesTakesTheMemoryOfASmallOne) {
 }
 
 double allocated_per_iteration_of_hop(GraphKind graph, HopMode mode) {
-  Job job = simulated_job("hop", alike(kWorkers), kWorkers, 1);
+  Job job = simulated_job("hop", equal_speeds(kWorkers), kWorkers, 1);
   job.strategy.of<HopOptions>().graph = graph;
   job.strategy.of<HopOptions>().mode = mode;
   job.strategy.of<HopOptions>().max_gap = 3;
@@ -154,8 +154,8 @@ TEST(Allocations, AnIterationOfHopAllocatesItsPayloadsHoweverManyMessages) {
 TEST(Allocations, ASumInACodecAllocatesItsPayloads) {
   for (const CodecKind codec :
        {CodecKind::kFp16, CodecKind::kBf16, CodecKind::kInt8, CodecKind::kTopk}) {
-    Job job = simulated_job("all_reduce", alike(kWorkers), 100, 1);  // no step is short
-    job.strategy.adaptive.window = 1'000'000;                        // and no speed is estimated
+    Job job = simulated_job("all_reduce", equal_speeds(kWorkers), 100, 1);  // no step is short
+    job.strategy.adaptive.window = 1'000'000;  // and no speed is estimated
     job.strategy.codec = codec;
     EXPECT_NEAR(allocated_per_iteration(job, 100), kWorkers, 0.1) << static_cast<int>(codec);
   }

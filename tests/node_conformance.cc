@@ -28,7 +28,7 @@ using namespace conformance;
 
 TEST_P(NodeConformance, NodesKnowWhoTheyAreAndTheirClockRuns) {
   std::array<std::atomic<int>, 3> seen{};
-  run_alike(3, [&](Node& node) {
+  run_on_all(3, [&](Node& node) {
     EXPECT_EQ(node.size(), 3);
     ++seen[static_cast<std::size_t>(node.rank())];
     const Seconds before = node.now();
@@ -121,7 +121,7 @@ TEST_P(NodeConformance, AReceiveFromOneLeavesMessagesOfOthers) {
 TEST_P(NodeConformance, AReceiveFromAnyTakesEverybodysMessagesOnce) {
   constexpr int kEach = 100;
   constexpr int kWorkers = 4;
-  run_alike(kWorkers, [](Node& node) {
+  run_on_all(kWorkers, [](Node& node) {
     if (node.rank() > 0) {
       for (int i = 0; i < kEach; ++i) {
         node.send(0, kData, {.tag = i});
@@ -138,7 +138,7 @@ TEST_P(NodeConformance, AReceiveFromAnyTakesEverybodysMessagesOnce) {
 }
 
 TEST_P(NodeConformance, AMessageToOneselfArrives) {
-  run_alike(2, [](Node& node) {
+  run_on_all(2, [](Node& node) {
     const auto bytes = pattern(1000, 5);
     node.send(node.rank(), kData, {.tag = 1}, Payload::copy_of(bytes));
     node.send(node.rank(), kData, {.tag = 2});
@@ -177,7 +177,7 @@ TEST_P(NodeConformance, ABorrowedPayloadMayBeOverwrittenAfterSend) {
 TEST_P(NodeConformance, AnOwnedPayloadMayGoToManyAndOutlivesItsSender) {
   constexpr int kWorkers = 4;
   constexpr std::size_t kSize = 100'000;
-  run_alike(kWorkers, [](Node& node) {
+  run_on_all(kWorkers, [](Node& node) {
     if (node.rank() == 0) {
       Payload payload = Payload::copy_of(pattern(kSize, 9));
       for (Rank to = 1; to < kWorkers; ++to) {
@@ -230,20 +230,20 @@ void talk_to_everybody(Node& node, int messages_each) {
 }
 
 TEST_P(NodeConformance, RandomTrafficBetweenAllIsNeitherLostNorDoubled) {
-  run_alike(5, [](Node& node) { talk_to_everybody(node, 150); });
+  run_on_all(5, [](Node& node) { talk_to_everybody(node, 150); });
 }
 
 // --- Time ----------------------------------------------------------------------------------
 
 TEST_P(NodeConformance, ADeadlineInThePastGivesNothingAtOnce) {
-  run_alike(1, [](Node& node) {
+  run_on_all(1, [](Node& node) {
     EXPECT_FALSE(node.receive_until({kSilent}, node.now()));
     EXPECT_FALSE(node.receive_until({kSilent}, node.now() - 100));
   });
 }
 
 TEST_P(NodeConformance, ADeadlineInTheFutureGivesNothingThen) {
-  run_alike(1, [](Node& node) {
+  run_on_all(1, [](Node& node) {
     const Seconds deadline = node.now() + 0.02;
     EXPECT_FALSE(node.receive_until({kSilent}, deadline));
     EXPECT_GE(node.now(), deadline);
@@ -275,7 +275,7 @@ TEST_P(NodeConformance, AMessageEndsAReceiveBeforeItsDeadline) {
 // --- Computing and activities --------------------------------------------------------------
 
 TEST_P(NodeConformance, BusyRunsItsBodyOnceAndToTheEnd) {
-  run_alike(2, [](Node& node) {
+  run_on_all(2, [](Node& node) {
     int runs = 0;
     node.busy(0, [&] { ++runs; });
     EXPECT_EQ(runs, 1);
@@ -285,7 +285,7 @@ TEST_P(NodeConformance, BusyRunsItsBodyOnceAndToTheEnd) {
 }
 
 TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
-  run_alike(2, [](Node& node) {
+  run_on_all(2, [](Node& node) {
     EXPECT_THROW(node.busy(0.001, [] { throw std::out_of_range("sample"); }), std::out_of_range);
     int runs = 0;
     node.busy(0, [&] { ++runs; });

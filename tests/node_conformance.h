@@ -69,7 +69,7 @@ class NodeConformance : public testing::TestWithParam<NodeKind> {
     }
     harness_->run(std::move(one_term));
   }
-  void run_alike(int workers, const Body& body) {
+  void run_on_all(int workers, const Body& body) {
     run(std::vector<Body>(static_cast<std::size_t>(workers), body));
   }
   // Runs and returns what() of the exception that was thrown; empty if there was none.

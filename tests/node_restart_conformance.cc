@@ -1,4 +1,4 @@
-// Terms: a node whose activities are ended begins anew, on the same clock and network.
+// Terms: after the activities of a node are ended, it starts again on the same clock and network.
 #include <array>
 #include <atomic>
 #include <stdexcept>
@@ -11,11 +11,11 @@ namespace {
 constexpr Channel kData = method_channel(0);
 constexpr Channel kSignal = method_channel(1);
 constexpr Channel kSilent = method_channel(2);  // nobody sends on it
-constexpr Seconds kLong = 1e6;                  // nobody waits for it
+constexpr Seconds kLong = 1e6;                  // longer than any test
 
 using Terms = std::vector<std::vector<NodeHarness::Body>>;
 
-// The reason of the Interrupted that `call` throws. Fails the test when it throws none.
+// The reason in the Interrupted that `call` throws. Fails the test if it does not throw.
 template <class Call>
 std::string interruption(Call call) {
   try {
@@ -28,7 +28,7 @@ std::string interruption(Call call) {
   return "";
 }
 
-// The peer that `call` misses.
+// The lost peer for which `call` throws.
 template <class Call>
 Rank missed(Call call) {
   try {
@@ -48,7 +48,7 @@ TEST_P(NodeConformance, EndingATermInterruptsEveryBlockedCall) {
   std::atomic<int> interrupted = 0;
   const auto expect_end = [&](const auto& call) {
     EXPECT_EQ(interruption(call), "the term is over");
-    EXPECT_EQ(interruption(call), "the term is over") << "later calls throw, too";
+    EXPECT_EQ(interruption(call), "the term is over") << "later calls throw too";
     ++interrupted;
   };
   const auto blocked = [&](Node& node) {
@@ -81,7 +81,7 @@ TEST_P(NodeConformance, EndingATermInterruptsEveryBlockedCall) {
   EXPECT_EQ(interrupted, 5);
 }
 
-TEST_P(NodeConformance, AnEndedTermIsNoFailureThoughNobodyCatchesIt) {
+TEST_P(NodeConformance, AnEndedTermIsNoFailureEvenIfUncaught) {
   std::atomic<int> begun = 0;
   const auto term = [&](Node& node) {
     ++begun;
@@ -121,13 +121,13 @@ TEST_P(NodeConformance, AnActivityMayEndItsOwnTerm) {
 TEST_P(NodeConformance, ATermBeginsWithAnEmptyMailbox) {
   harness().run({{[](Node& node) {
                    node.send(1, kData, {.tag = 1});
-                   node.send(1, kSignal, {});  // arrives behind it
+                   node.send(1, kSignal, {});  // arrives after it
                    node.receive({kSignal, 1});
                    node.send(1, kData, {.tag = 2});
                  }},
                  {[&](Node& node) {
                     node.receive({kSignal, 0});
-                    node.send(1, kData, {.tag = 1});  // to itself: is there at once
+                    node.send(1, kData, {.tag = 1});  // to itself: arrives at once
                   },
                   [](Node& node) {
                     EXPECT_FALSE(has_message(node, {kData}));
@@ -136,7 +136,7 @@ TEST_P(NodeConformance, ATermBeginsWithAnEmptyMailbox) {
                   }}});
 }
 
-// What a term has left behind does not keep the next one from ending.
+// Leftovers of a term do not keep the next one from ending.
 TEST_P(NodeConformance, ATermThatReturnsMayBeFollowedByOneThatIsEnded) {
   harness().run({{[&](Node& node) {
                    node.receive({kSignal, 1});
@@ -234,7 +234,7 @@ TEST_P(NodeConformance, AFailureInATermThatIsEndedIsAFailure) {
   }
 }
 
-// All ranks begin anew again and again, in the middle of an exchange; each term is whole in itself.
+// All ranks restart again and again in the middle of an exchange; no message crosses terms.
 TEST_P(NodeConformance, TermsFollowEachOther) {
   constexpr int kWorkers = 3;
   constexpr int kTerms = 30;
@@ -251,7 +251,7 @@ TEST_P(NodeConformance, TermsFollowEachOther) {
       const Header header{.tag = term, .a = i};
       node.send(next, kData, header);
       const Message answer = node.receive({kSignal, next});
-      EXPECT_EQ(answer.header, header) << "of another term";
+      EXPECT_EQ(answer.header, header) << "message of another term";
       ++rounds;
     }
     node.send(0, kSilent, {.tag = term});

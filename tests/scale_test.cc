@@ -16,7 +16,7 @@ constexpr std::int64_t kSteps = 5;
 
 // Events per worker and step.
 double events_per_step(const std::string& sync, int workers) {
-  Job job = simulated_job(sync, alike(workers), workers, kSteps);
+  Job job = simulated_job(sync, equal_speeds(workers), workers, kSteps);
   job.cluster.slowdowns = {{.probability = 0.1, .factor = 3}};
   job.strategy.of<HopOptions>().graph = GraphKind::kRingBased;
   job.strategy.of<PartialReduceOptions>().group = 8;
@@ -48,7 +48,7 @@ TEST(Phantoms, AgreeToStop) {
   for (const char* sync : {"all_reduce", "local_sgd", "ps_bsp"}) {
     for (const int workers : {2, 7, 70}) {
       for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-        Job job = simulated_job(sync, alike(workers), workers, 1'000'000);
+        Job job = simulated_job(sync, equal_speeds(workers), workers, 1'000'000);
         job.model.kind = ModelKind::kPhantom;
         job.seed = seed;
         job.cluster.slowdowns = {{.probability = 0.3, .factor = 5}};

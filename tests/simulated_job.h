@@ -27,7 +27,7 @@ inline Job simulated_job(std::string sync, std::vector<double> speeds, std::int6
   return job;
 }
 
-inline std::vector<double> alike(int workers) {
+inline std::vector<double> equal_speeds(int workers) {
   return std::vector<double>(static_cast<std::size_t>(workers), 1.0);
 }
 

@@ -1,17 +1,17 @@
-// Run: one training of one model by all processes of a session, a step at a time. motley/trainer.h
-// makes it easy for torch modules; this is what is below, for any model that is a Replica.
+// Run: trains one model with all processes of a session, step by step. For torch modules,
+// motley/trainer.h is easier to use; this is the layer below it, for any model that is a Replica.
 //
 //   motley::Run run(session, options, replica, training_samples);
 //   run.fit([&](const motley::Work& work) { return replica.compute(work.samples); });
 //
-// Thread rule: one thread makes all calls, in every process. begin() and finish() block while the
-// method waits for others.
-// Ownership: session and replica are the caller's and outlive the run; work->samples is valid until
-// finish().
-// Failure: every call may throw RunFailed, with the first cause in the whole run, whoever's it was;
-// what hooks throw comes out as it was; calls out of turn throw std::logic_error.
-// A run that is destroyed before begin() has said that it is over takes the others down, too: call
-// stop() to end early in order.
+// Thread rule: in every process, one thread makes all calls. begin() and finish() block while the
+// method waits for other ranks.
+// Ownership: the caller owns session and replica, which must outlive the run; work->samples is
+// valid until finish().
+// Failure: every call may throw RunFailed with the first cause of the failure, on whichever rank it
+// was. Exceptions of hooks are rethrown unchanged. Calls out of turn throw std::logic_error.
+// Destroying a run before begin() has returned nullopt fails it on all ranks: call stop() to end a
+// run early.
 #pragma once
 
 #include <cstdint>
@@ -28,32 +28,33 @@
 
 namespace motley {
 
-// What a run can be told beside its options.
+// What a run needs from the program besides its options.
 struct RunHooks {
-  // Judges a model: mean loss and accuracy of these numbers. On rank 0, on the thread that calls
-  // begin(), between two steps; the others of a lock-step method wait for it. None: nothing is
-  // judged.
+  // Evaluates a model: returns the mean loss and accuracy of the snapshot. Called on rank 0 only,
+  // between two steps, on the thread that calls begin(); with a lock-step method the other workers
+  // wait for it. If empty, nothing is evaluated.
   std::function<Evaluation(const Snapshot&)> evaluate = {};
-  // What else must be the same on every rank besides the tensors of the replica, a line each with
-  // its name first: "optimizer Adam with learning rate 0.01". Ranks that differ are refused.
+  // Settings that must be equal on all ranks, besides the replica's tensors: one per line, the name
+  // first, as in "optimizer Adam with learning rate 0.01". A rank that differs is refused. If
+  // empty, only the tensors are compared.
   std::string settings = {};
 };
 
-// What came of a run.
+// The result of a run.
 struct RunResult {
-  double seconds = 0;                       // of training
+  double seconds = 0;                       // training time
   std::int64_t samples = 0;                 // used by all workers
   std::int64_t steps = 0;                   // samples / batch
-  std::optional<double> loss = {};          // of the last evaluation; known on rank 0
+  std::optional<double> loss = {};          // of the last evaluation; on rank 0 only
   std::optional<double> accuracy = {};      // likewise
   std::optional<std::string> stopped = {};  // why it ended early: "target", "SIGINT"
-  std::string summary = {};                 // as summary.json (docs/job-file.md); on rank 0
+  std::string summary = {};                 // as summary.json (docs/job-file.md); on rank 0 only
 };
 
 class Run {
  public:
-  // Returns when all ranks have come and are ready; all begin with the numbers of rank 0's replica.
-  // Throws Refused when the options make no sense, RunFailed when somebody is missing, comes twice
+  // Returns when all ranks have joined and are ready; all start with the parameters of rank 0's
+  // replica. Throws Refused if the options are invalid, RunFailed if a rank is missing, joins twice
   // or trains something else.
   Run(Session& session, const Options& options, Replica& replica, std::int64_t training_samples,
       RunHooks hooks = {});
@@ -61,23 +62,26 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  // All of it: `compute` leaves the sum of the gradients in the replica and returns that of the
-  // losses. What it throws takes the run down, with its message as the cause, and comes out here.
+  // Runs all steps. `compute` leaves the sum of the gradients in the replica and returns the sum of
+  // the losses. An exception from it fails the run with its message as the cause, and is rethrown
+  // here.
   void fit(const std::function<double(const Work&)>& compute);
 
-  // Or a step at a time. What to compute next; nullopt: the run is over, for all.
+  // Or step by step: begin() returns what to compute next, or nullopt when the run is over on all
+  // ranks.
   std::optional<Work> begin();
-  // It is computed: the replica holds the sum of the samples' gradients, this is that of their
-  // losses. Returns where the run stands.
+  // Call when the step is computed: the replica holds the sum of the samples' gradients, `loss_sum`
+  // is the sum of their losses. Returns the progress of the run.
   Progress finish(double loss_sum);
-  // Runs `body`, as fit() runs `compute`: for what is the program's own, in the step or beside it.
+  // Runs `body` with the exception handling of fit(): for the program's own code, during a step or
+  // between two.
   void in_step(const std::function<void()>& body);
-  // Asks that the run end early, in order: some steps later begin() says so, on every rank.
+  // Asks for an early, orderly end: some steps later begin() returns nullopt on every rank.
   void stop();
 
   // The resolved job.
   const Job& job() const;
-  // Once the run is over; before, std::logic_error.
+  // Throws std::logic_error before the run is over.
   const RunResult& result() const;
 
   class Impl;

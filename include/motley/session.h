@@ -7,21 +7,21 @@
 //   }
 //
 // The same program runs alone, under `motley launch`, torchrun, mpirun and srun: rank and size are
-// read from what the launcher sets in the environment (docs/launch.md). Without a launcher it is a
-// world of one.
+// read from the environment variables of the launcher (docs/launch.md). Without a launcher, the
+// process trains alone.
 //
 // Its flags begin with --motley- and are taken out of argc and argv, so that the program's own
 // parsing does not see them:
-//   --motley-job FILE           a job file: changes what the program's Options say
-//   --motley-set KEY=VALUE      one key of it; may be given several times
-//   --motley-out DIR            rank 0 keeps what there is to see of the run there
-//   --motley-progress           rank 0 shows the run on stderr while it goes
-//   --motley-join-timeout SECONDS   how long to wait for the others (default 60)
+//   --motley-job FILE           a job file, whose keys override the program's Options
+//   --motley-set KEY=VALUE      overrides one key; may be given several times
+//   --motley-out DIR            rank 0 writes the report and records of the run there
+//   --motley-progress           rank 0 shows progress on stderr
+//   --motley-join-timeout SECONDS   how long to wait for the other ranks (default 60)
 //
-// Failure. An exception that nobody catches (motley::Refused, motley::RunFailed, or any of the
-// program's own) ends the process in order: the other ranks are told, one line says why, and the
-// exit code is 2 for Refused, else 1. SIGINT and SIGTERM, to any rank, end the run in order, some
-// steps later; a second one ends the process at once.
+// Failure: after an uncaught exception (motley::Refused, motley::RunFailed, or any of the program's
+// own), the other ranks are told, one line says why, and the process exits with code 2 for Refused,
+// otherwise 1. SIGINT or SIGTERM to any rank ends the run in order, some steps later; a second
+// signal ends the process at once.
 #pragma once
 
 #include <memory>
@@ -32,21 +32,21 @@ namespace motley {
 
 class Session {
  public:
-  // Throws Refused when flags or environment make no sense. One per process at a time, otherwise
-  // std::logic_error.
+  // Throws Refused if flags or environment are invalid. A process can have one session at a time; a
+  // second throws std::logic_error.
   Session(int& argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   int rank() const;        // 0 .. size()-1
-  int size() const;        // how many processes train together
-  int local_rank() const;  // among those on this machine
+  int size() const;        // number of processes that train together
+  int local_rank() const;  // rank among the processes on this machine
   bool is_main() const { return rank() == 0; }
-  bool shares_machine() const;  // with other processes of this run, as far as is known
+  bool shares_machine() const;  // true if other processes of this run are known to be here
 
-  // What main() should return: 0, or 130 / 143 when SIGINT / SIGTERM came or, to whichever rank it
-  // came, ended the run.
+  // What main() should return: 130 or 143 if this process received SIGINT or SIGTERM, or if such a
+  // signal to any rank ended the run; otherwise 0.
   int exit_code() const;
 
   class Impl;

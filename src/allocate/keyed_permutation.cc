@@ -10,8 +10,8 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// The more cells, the fewer rounds leave nothing to be seen of how the order was made. With few of
-// them every possible order should be equally likely (keyed_permutation_test.cc).
+// Small tables need more rounds: for them, every possible order should be equally likely
+// (keyed_permutation_test.cc).
 constexpr std::uint64_t kFewCells = 1024;
 constexpr std::size_t kRounds = 8;
 
@@ -19,7 +19,7 @@ std::uint64_t rows_for(std::uint64_t size) {
   return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(size - 1))) + 1;
 }
 
-// `value` plus a number below `bound` that depends on key and hashed, modulo `bound`.
+// `value` plus a hash of `key` and `hashed`, modulo `bound`.
 std::uint64_t shifted(std::uint64_t value, std::uint64_t bound, std::uint64_t key,
                       std::uint64_t hashed) {
   const auto shift = static_cast<std::uint64_t>((Wide{mix64(key ^ hashed)} * bound) >> 64);
@@ -34,7 +34,7 @@ KeyedPermutation::KeyedPermutation(std::uint64_t size, Random keys)
       rows_(rows_for(size)),
       columns_((size + rows_ - 1) / rows_),
       rounds_(size <= kFewCells ? kMostRounds : kRounds) {
-  MOTLEY_CHECK(size > 0 && size < std::uint64_t{1} << 63, "an order of {} numbers", size);
+  MOTLEY_CHECK(size > 0 && size < std::uint64_t{1} << 63, "a permutation of {} numbers", size);
   std::ranges::generate(keys_, [&] { return keys.next(); });
 }
 
@@ -51,7 +51,7 @@ void KeyedPermutation::permute(std::array<std::uint64_t, kCount>& rows,
   }
 }
 
-// The number of a cell that has been permuted once.
+// The number for a cell that has been permuted once: walks the cycle past unused cells.
 std::uint64_t KeyedPermutation::number_at(std::uint64_t row, std::uint64_t column) const {
   std::array rows{row};
   std::array columns{column};
@@ -62,14 +62,14 @@ std::uint64_t KeyedPermutation::number_at(std::uint64_t row, std::uint64_t colum
 }
 
 void KeyedPermutation::fill(std::uint64_t begin, std::span<std::uint64_t> out) const {
-  MOTLEY_CHECK(begin <= size_ && out.size() <= size_ - begin, "places {} to {} of an order of {}",
-               begin, begin + out.size(), size_);
+  MOTLEY_CHECK(begin <= size_ && out.size() <= size_ - begin,
+               "positions {} to {} of a permutation of {}", begin, begin + out.size(), size_);
   std::uint64_t row = begin / columns_;
   std::uint64_t column = begin % columns_;
   while (!out.empty()) {
     Lanes rows;
     Lanes columns;
-    for (std::size_t i = 0; i < kLanes; ++i) {  // the last may lie behind the end: nobody looks
+    for (std::size_t i = 0; i < kLanes; ++i) {  // lanes past the end are computed but not used
       rows[i] = row;
       columns[i] = column;
       row += ++column == columns_ ? 1 : 0;

@@ -1,13 +1,13 @@
-// KeyedPermutation: an order of 0 .. size-1 that its keys alone decide, computed place by place. It
-// takes the same small memory for any size, and any place can be asked for without those before it.
+// KeyedPermutation: a permutation of 0 .. size-1 that depends only on size and keys. It uses
+// constant memory for any size, and any position can be computed without those before it.
 //
-// It is a Feistel network over pairs. A number is a (row, column) of a table that is as square as
-// it can be and has fewer than `rows` cells too many. A round adds a keyed hash of the column to
-// the row, modulo the number of rows; the next one adds a hash of the row to the column. Each round
-// can be undone, so together they permute the cells. A cell that is no number of the order is
-// permuted again until it is one (cycle walking), which keeps it a permutation.
+// It is a Feistel network over pairs. Numbers are the cells (row, column) of a nearly square table,
+// which has fewer than `rows` unused cells at its end. A round adds a keyed hash of the column to
+// the row, modulo the number of rows; the next round adds a hash of the row to the column. Each
+// round is invertible, so together they permute the cells. If the result is an unused cell, it is
+// permuted again until it is a number below `size` (cycle walking), which is still a permutation.
 //
-// Cost: about 15 ns a number, 40 ns where there are at most 1,024 of them.
+// Cost: about 15 ns per number; 40 ns per number for sizes up to 1,024.
 #pragma once
 
 #include <array>
@@ -21,19 +21,20 @@ namespace motley {
 
 class KeyedPermutation {
  public:
-  // Numbers 0 .. size-1, 0 < size < 2^63, in an order drawn from `keys`.
+  // A permutation of 0 .. size-1, with 0 < size < 2^63. Its keys are drawn from `keys`.
   KeyedPermutation(std::uint64_t size, Random keys);
 
-  // Places [begin, begin + out.size()) of the order. They lie in it.
+  // Writes positions [begin, begin + out.size()), which must be within the permutation.
   void fill(std::uint64_t begin, std::span<std::uint64_t> out) const;
 
  private:
-  // Cells that are permuted side by side: the rounds of one have to wait for each other.
+  // Cells permuted in parallel. The rounds of one cell depend on each other; those of different
+  // cells do not, so the CPU can overlap them.
   static constexpr std::size_t kLanes = 8;
   static constexpr std::size_t kMostRounds = 24;
   using Lanes = std::array<std::uint64_t, kLanes>;
 
-  // Permutes the cells of a whole table, with those that are no number of the order.
+  // Permutes cells of the whole table, including the unused ones.
   template <std::size_t kCount>
   void permute(std::array<std::uint64_t, kCount>& rows,
                std::array<std::uint64_t, kCount>& columns) const;

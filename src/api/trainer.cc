@@ -61,7 +61,7 @@ class TrainerCore::Impl {
   }
 
   const RunResult& result() const {
-    return run_ ? run_->result() : throw std::logic_error("result() before the run is over");
+    return run_ ? run_->result() : throw std::logic_error("result() called before the run is over");
   }
 
   Session& session_;

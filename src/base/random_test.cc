@@ -93,7 +93,7 @@ TEST(Random, ShuffleIsAPermutation) {
   }
 }
 
-TEST(Random, ShuffleGivesEveryOrderAlike) {
+TEST(Random, ShuffleGivesEveryOrderEquallyOften) {
   Random random(7);
   std::vector<int> counts(6);
   for (int i = 0; i < 60'000; ++i) {

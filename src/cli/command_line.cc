@@ -245,7 +245,7 @@ void add_launch(CLI::App& app, Chosen& chosen) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"motley trains one libtorch model on machines that are not alike."};
+  CLI::App app{"motley trains one libtorch model on machines that differ in speed."};
   app.name("motley");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("motley ") + kVersion);

@@ -1,4 +1,4 @@
-// train and simulate: one job, from its file to its run directory.
+// `motley train` and `motley simulate`: run one job and write its run directory.
 #include "runtime/run/run.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@
 namespace motley {
 namespace {
 
-// Whether the kernel can hold every worker to its speed, from the beginning to the last event.
+// Fails if the kernel cannot enforce some worker's speed, at the start or after an event.
 Status check_quotas(const ClusterSpec& cluster) {
   std::vector<Seconds> moments{0};
   std::ranges::transform(cluster.events, std::back_inserter(moments), &SpeedEvent::at);
@@ -36,8 +36,8 @@ Status check_quotas(const ClusterSpec& cluster) {
     const auto least = std::ranges::min_element(quotas);
     if (*least < CpuQuotas::kLeastCores) {
       return fail(
-          "worker {} would have {:.2g} of a core at {:g} s, and the kernel holds no less "
-          "than {:g}: raise its speed in cluster.{}",
+          "worker {} would be limited to {:.2g} of a core at {:g} s, below the kernel's minimum of "
+          "{:g}: raise its speed in cluster.{}",
           least - quotas.begin(), *least, moment, CpuQuotas::kLeastCores,
           moment > 0 ? "event" : "speeds");
     }
@@ -45,7 +45,7 @@ Status check_quotas(const ClusterSpec& cluster) {
   return {};
 }
 
-// The quotas that a job wants; nullptr when it wants none.
+// The quotas of the job; nullptr if it uses none.
 Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
   if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
     return nullptr;
@@ -61,7 +61,7 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
 
 const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simulate"; }
 
-// Who takes part in a run, and where they meet.
+// Which processes take part in a run, and where they join.
 Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
   Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
   gathering.host = peer_of_this_process();
@@ -73,34 +73,35 @@ Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
     return fail("--listen {}", endpoint.error().message);
   }
   if (job.cluster.has_quotas()) {
-    return fail("--listen: cluster.isolate = \"cgroup\" is for workers that are started here");
+    return fail("--listen: cluster.isolate = \"cgroup\" limits only workers started here");
   }
   gathering.workers_come = true;
   gathering.address = address_to_listen_on(endpoint->host);
   if (gathering.address == kAnyAddress && endpoint->host != kAnyAddress &&
       is_number(endpoint->host)) {
-    return fail("--listen {}: no address of this machine ({} is all that it has)", *flags.listen,
-                kAnyAddress);
+    return fail("--listen {}: not an address of this machine; use {} for all of them",
+                *flags.listen, kAnyAddress);
   }
   gathering.port = endpoint->port;
   gathering.patience = flags.join_timeout;
   if (servers_of(job) > 0 && gathering.address == kAnyAddress) {
     return fail(
-        "--listen {}: strategy.sync = \"{}\" has servers, which are started here: give the "
-        "address, in numbers, at which workers reach this machine",
+        "--listen {}: strategy.sync = \"{}\" has servers on this machine: give the IP address at "
+        "which workers can reach it",
         *flags.listen, job.strategy.sync);
   }
   gathering.host.token = token_of_environment();
   return gathering;
 }
 
-// What to type on the other machines. A token that is in the environment here is known there.
+// Prints the command to run on the other machines. A token taken from the environment is not
+// printed, because whoever set it knows it.
 void invite(const RunFlags& flags, const Job& job, const Coordinator& coordinator) {
   const auto port = coordinator.rendezvous().port;
   const std::string host = parse_endpoint(*flags.listen)->host;
   const bool known = !token_of_environment().empty();
-  fmt::print(stderr, "motley: {} {} to come, from any machine:\n  {}motley worker --join {}\n",
-             job.cluster.workers, job.cluster.workers == 1 ? "worker has" : "workers have",
+  fmt::print(stderr, "motley: waiting for {} {}; start each with:\n  {}motley worker --join {}\n",
+             job.cluster.workers, job.cluster.workers == 1 ? "worker" : "workers",
              known ? "" : fmt::format("{}={} ", kTokenVariable, coordinator.token()),
              show(Endpoint{host, port}));
 }
@@ -116,8 +117,8 @@ RunOutcome run_job(const RunFlags& flags, const Job& job, Task& task, Gathering 
 
 constexpr int kDefaultPort = 8420;
 
-// The live page, where one is wanted. Another port than the one expected will do if none was named
-// and somebody is told.
+// The live page, if the flags ask for one. If they name no port and the default one is in use, any
+// free port is taken, unless nothing may be printed.
 Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Job& job) {
   if (!flags.dashboard) {
     return nullptr;
@@ -147,7 +148,7 @@ int run_command(const RunFlags& flags, Mode mode) {
     return refuse(task.error().message);
   }
   if (const auto signal = first_signal()) {
-    return exit_code_of(*signal);  // while loading: there is nothing to save yet
+    return exit_code_of(*signal);  // the signal came while loading: there is nothing to save yet
   }
   const auto quotas = quotas_for_job(*job, mode);
   if (!quotas) {

@@ -13,8 +13,8 @@
 namespace motley {
 namespace {
 
-// Whoever conducts the run has checked the job. `train` refuses phantom models, so one that comes
-// is a probe of `calibrate`: there its numbers travel.
+// The coordinator has checked the job. `train` refuses phantom models, so a phantom here is a probe
+// of `calibrate`, which sends real parameters.
 Result<std::shared_ptr<Task>> task_of(const Job& job) {
   if (job.phantom()) {
     return std::make_shared<StillTask>(job.data.samples, job.model.parameters);

@@ -118,7 +118,7 @@ TEST(Graph, SpectralGapIsOneMinusTheSecondEigenvalue) {
 }
 
 // With a gap of g, differences shrink by 1 - g per step, also if rows and columns differ.
-TEST(Graph, SpectralGapIsTheRateAtWhichModelsBecomeAlike) {
+TEST(Graph, SpectralGapIsTheRateAtWhichModelsConverge) {
   const Graph graph(4, std::array{Edge{0, 1}, Edge{1, 2}, Edge{2, 0}, Edge{2, 3}, Edge{3, 0}});
   std::vector<double> models{1, -2, 4, 0.5};
   const auto spread = [&] {

@@ -49,13 +49,13 @@ class Mailbox {
       stopped_ = std::move(reason);
     }
   }
-  // The same for the term alone. The first reason is kept.
+  // The same for the current term only. The first reason is kept.
   void end_term(std::string reason) {
     if (!term_end_) {
       term_end_ = std::move(reason);
     }
   }
-  // Empties the mailbox for another term. A stop stays.
+  // Empties the mailbox for the next term. A stop remains in effect.
   void begin_term() {
     arrived_.clear();
     forgotten_.clear();

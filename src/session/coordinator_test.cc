@@ -1,5 +1,5 @@
-// Coordinator and workers as real processes, without torch: this program is its own worker, so that
-// the sanitizers see both sides.
+// Coordinator and workers as real processes, without torch. This program is also the worker
+// program, so the sanitizers check both sides.
 #include "runtime/coordinator/coordinator.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ namespace {
 constexpr const char* kJob = R"(
 name = "toy"
 [data]
-samples = 100      # every process makes its own
-features = 20000   # enough for the ring
+samples = 100      # every process generates its own data
+features = 20000   # large enough for the ring all-reduce
 [train]
 batch = 50
 steps = 30
@@ -46,7 +46,7 @@ std::shared_ptr<ToyTask> toy_task(const Job& job) {
   return std::make_shared<ToyTask>(job.data.samples, features, job.seed, lr);
 }
 
-// A worker of this program. The job's name says how it should fail.
+// A worker process of this program. The job's name says how it should fail.
 void take_part(JoinedSession& session) {
   const Job job = *parse_job(job_schema(), session.job_text(), "job.toml", {}, Mode::kTrain);
   if (job.name == "unloadable") {
@@ -87,7 +87,7 @@ std::string failure_of(const Job& job) {
   return "";
 }
 
-// Nothing is received before it was sent, as far as clocks can tell.
+// Nothing is received before it was sent, up to the precision of the clocks.
 void expect_arrows_forward(const RunRecord& record, Seconds tolerance) {
   std::size_t arrows = 0;
   for (const auto& worker : record.workers()) {
@@ -125,7 +125,7 @@ TEST(Coordinator, ARealRunEqualsASimulatedOne) {
   }
 }
 
-// Real clocks, and the moments that workers told of.
+// With real clocks, and times reported by the workers.
 TEST(Coordinator, TheRecordOfARealRunAddsUp) {
   const Job job = toy_job(
       {"cluster.unit=1e-4", "strategy.sync=partial_reduce", "strategy.partial_reduce.group=2"});
@@ -146,12 +146,12 @@ TEST(Coordinator, TheRecordOfARealRunAddsUp) {
   expect_arrows_forward(monitor.record, 0);
 }
 
-// Workers whose clock is another one, 5,000 s ahead: as on another machine.
+// The workers' clock is 5,000 s ahead, as it might be on another machine.
 TEST(Coordinator, ClocksAreAlignedToTheCoordinators) {
   const std::vector<std::string> elsewhere = {
       "/usr/bin/unshare", "--time", "--monotonic", "5000", "--fork", "--kill-child"};
   if (std::system("unshare --time --monotonic 5000 --fork true 2>/dev/null") != 0) {
-    GTEST_SKIP() << "no right to a clock of its own here";
+    GTEST_SKIP() << "no permission to create a time namespace";
   }
   const Job job = toy_job();
   RecordingMonitor monitor(job);
@@ -217,10 +217,10 @@ TEST(Coordinator, EndsWhenTheTargetIsReached) {
   EXPECT_EQ(outcome.stopped, "target");
 }
 
-// Who meets whom is up to the clocks of real processes; what is used and what is learnt is not.
-// `tolerance`: by how much the loss may differ from that of all_reduce after as many samples.
+// Which workers meet depends on timing; the number of samples and, roughly, the loss do not.
+// `tolerance`: how much the loss may differ from that of all_reduce after as many samples.
 RunOutcome train_at_own_pace(std::vector<std::string> settings, double tolerance) {
-  // The tolerances are for 500 samples: of 100, each used fifteen times, Hop's loss is too far off.
+  // With only 100 samples, each used fifteen times, Hop's loss would exceed the tolerances.
   const std::vector<std::string> data{"data.features=2000", "data.samples=500"};
   settings.push_back("train.eval_every=5");
   settings.insert(settings.end(), data.begin(), data.end());
@@ -254,7 +254,7 @@ TEST(Coordinator, HopInRealProcesses) {
   for (const char* mode : {"standard", "backup", "staleness", "notify_ack"}) {
     const std::vector<std::string> settings{"strategy.sync=hop", "strategy.hop.max_gap=3",
                                             fmt::format("strategy.hop.mode={}", mode)};
-    // Stale models hold back the young ones.
+    // Averaging with stale models slows learning, hence the larger tolerance.
     const RunOutcome outcome = train_at_own_pace(settings, 0.2);
     EXPECT_LE(*figure(outcome, "largest_token_queue"), 6) << mode;
     EXPECT_LE(outcome.service.max_iteration_gap, 3) << mode;
@@ -267,7 +267,7 @@ TEST(Coordinator, AdPsgdInRealProcesses) {
             static_cast<double>(outcome.workers[0].steps + outcome.workers[2].steps));
 }
 
-// Servers are processes of their own; what they sum is what the simulated ones sum.
+// Servers in processes of their own compute the same sums as simulated ones.
 TEST(Coordinator, ServersInRealProcessesEqualSimulatedOnes) {
   const Job job = toy_job({"strategy.sync=ps_bsp", "strategy.ps.servers=2", "data.features=2000"});
   QuietMonitor monitor;
@@ -290,7 +290,7 @@ TEST(Coordinator, MethodsWithServersInRealProcesses) {
                           0.3);
     EXPECT_EQ(outcome.servers.size(), 2U);
   }
-  // Moments are of the run, not of the process that tells them.
+  // Times are relative to the start of the run, not of the process that reports them.
   QuietMonitor monitor;
   const RunOutcome outcome = train_toy(
       toy_job({"strategy.sync=ashl", "strategy.ashl.loss_preset=1e9", "data.features=2000"}),

@@ -10,10 +10,10 @@ class Host::ProgramTask final : public Task {
       : samples_(samples), evaluate_(std::move(evaluate)) {}
 
   std::int64_t training_samples() const override { return samples_; }
-  std::unique_ptr<Replica> make_replica() override { return nullptr; }  // nobody asks
+  std::unique_ptr<Replica> make_replica() override { return nullptr; }  // never called
   std::string model_file(const Snapshot&) override { return {}; }       // the program saves its own
 
-  // On the evaluator's thread: waits until the program's thread comes by.
+  // Called on the evaluation thread: blocks until the program's thread has evaluated the model.
   std::optional<Evaluation> evaluate(const Snapshot& snapshot) override {
     if (!evaluate_) {
       return std::nullopt;
@@ -27,7 +27,7 @@ class Host::ProgramTask final : public Task {
     return std::exchange(answer_, std::nullopt);
   }
 
-  // On the program's thread.
+  // Called on the program's thread.
   void evaluate_waiting() {
     std::unique_lock lock(mutex_);
     evaluate(lock);
@@ -40,13 +40,13 @@ class Host::ProgramTask final : public Task {
     }
   }
 
-  // The run is over: nothing more will be asked.
+  // The run is over: no more evaluations will be requested.
   void end() {
     std::lock_guard lock(mutex_);
     over_ = true;
     changed_.notify_all();
   }
-  // Nothing more will be answered.
+  // No more evaluations will be done: makes a blocked evaluate() return.
   void close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
@@ -57,7 +57,7 @@ class Host::ProgramTask final : public Task {
   void evaluate(std::unique_lock<std::mutex>& lock) {
     if (is_asked()) {
       const Snapshot& snapshot = *asked_;
-      lock.unlock();  // who asked waits for the answer
+      lock.unlock();  // safe: the thread in evaluate() only waits
       const Evaluation evaluation = evaluate_(snapshot);
       lock.lock();
       answer_ = evaluation;
@@ -65,7 +65,7 @@ class Host::ProgramTask final : public Task {
     }
   }
 
-  bool is_asked() const { return asked_ && !answer_; }  // who asks takes both back at once
+  bool is_asked() const { return asked_ && !answer_; }  // evaluate() resets both together
 
   const std::int64_t samples_;
   const EvaluateFunction evaluate_;

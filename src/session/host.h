@@ -1,12 +1,12 @@
-// Host: the coordinator of a program's run, on a thread of rank 0's process.
+// Host: runs the coordinator of a program's run on a thread of rank 0's process.
 //
-//   Host host(job, training_samples, gathering, options);
-//   Worker worker(host.admission());
+//   Host host(job, training_samples, evaluate, out, progress, gathering);
+//   Worker worker(host.admission(0));
 //   ... host.evaluate_waiting() between two steps ...
 //   const Summary summary = host.finish();          // the worker has left
 //
-// Models are evaluated by the program's own function, on the program's own thread: it may use the
-// model that is trained, and need not care about threads.
+// Models are evaluated by the program's own function on the program's own thread, so that function
+// may use the model being trained and needs no locks.
 #pragma once
 
 #include <condition_variable>
@@ -31,25 +31,25 @@ using EvaluateFunction = std::function<Evaluation(const Snapshot&)>;
 
 class Host {
  public:
-  // `evaluate` may be none. Throws Refused when the directory cannot be made, RunFailed when the
-  // rendezvous cannot be opened.
+  // If `evaluate` is empty, nothing is evaluated. Throws Refused if the run directory cannot be
+  // created, RunFailed if the rendezvous cannot be opened.
   Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
        const std::optional<std::string>& out, bool progress, Gathering gathering);
-  // Gives up what is still under way.
+  // Aborts the run if it is not over.
   ~Host();
 
-  // For the worker in this process, and for servers beside it.
+  // With this, a worker or a server in this process joins without the rendezvous.
   Admission admission(Rank rank) const;
 
-  // Calls `evaluate` for the models that wait to be evaluated.
+  // Evaluates the models that are waiting, if any.
   void evaluate_waiting();
   // Evaluates until the run is over. Throws RunFailed.
   Summary finish();
-  // The same for a run that fails: returns when everybody has been told.
+  // Called instead of finish() if the run fails: returns when all ranks have been told.
   void give_up();
 
  private:
-  // What the coordinator takes for the task: asks the program's thread.
+  // The coordinator's Task: has models evaluated on the program's thread.
   class ProgramTask;
 
   void conduct();
@@ -57,7 +57,7 @@ class Host {
   std::unique_ptr<ProgramTask> evaluating_;
   RecordedRun recorded_;
   Coordinator coordinator_;
-  std::optional<Summary> summary_;  // of the thread, until it has ended
+  std::optional<Summary> summary_;  // set by thread_; read once it has been joined
   std::exception_ptr error_;        // likewise
   std::thread thread_;
 };

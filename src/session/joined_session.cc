@@ -16,7 +16,8 @@ Endpoint rendezvous_at(const std::string& text) {
   if (!endpoint) {
     throw Refused(endpoint.error().message);
   }
-  return endpoint->port != 0 ? *endpoint : throw Refused(text + ": port 0 is nobody's");
+  return endpoint->port != 0 ? *endpoint
+                             : throw Refused(text + ": expected a port from 1 to 65535");
 }
 
 }  // namespace

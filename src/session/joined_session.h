@@ -1,11 +1,11 @@
-// JoinedSession: this process's place in a run that somebody else conducts, and whose job is given:
-// what `motley worker` does.
+// JoinedSession: this process's place in a run whose coordinator is another process, which also
+// sends the job. `motley worker` uses it.
 //
 //   JoinedSession session("host:port", -1, token);
 //   const Job job = ... session.job_text() ...
 //   session.train(job, replica, training_samples);      // or session.run_server(job)
 //
-// Failure: every call may throw RunFailed, with the first cause in the whole run.
+// Failure: every call may throw RunFailed with the first cause of the failure, on whichever rank.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,27 @@ class Worker;
 
 class JoinedSession {
  public:
-  // The rendezvous is HOST:PORT; rank -1 is any that is free. Throws Refused when the address makes
-  // no sense.
+  // `rendezvous` is HOST:PORT; rank -1 takes any free rank. Throws Refused if the address is
+  // invalid.
   JoinedSession(const std::string& rendezvous, int rank, const std::string& token);
   ~JoinedSession();
   JoinedSession(const JoinedSession&) = delete;
   JoinedSession& operator=(const JoinedSession&) = delete;
 
-  // Workers first, then servers.
+  // Workers come first, then servers.
   int rank() const { return session_.world.rank; }
   // The resolved job file of the run.
   const std::string& job_text() const { return job_text_; }
 
-  // A worker's part, all of it.
+  // Takes part as a worker until the run is over.
   void train(const Job& job, Replica& replica, std::int64_t training_samples);
-  // A server's part, all of it.
+  // Takes part as a server until the run is over.
   void run_server(const Job& job);
-  // This process cannot take its part: tells the others why.
+  // Tells the other ranks that this process cannot take part, and why. The run fails.
   void give_up(const std::string& why);
 
  private:
-  Session::Impl session_;  // one at a time in a process, this one or a program's
+  Session::Impl session_;  // a process has one session at a time, this one or a program's
   std::unique_ptr<Worker> worker_;
   std::string job_text_;
 };

@@ -24,7 +24,7 @@ TextRoom room_on_screen() {
   return {size.ws_col, size.ws_row};
 }
 
-// Nobody may be there to read it: that is no reason to fail.
+// Ignores errors: a closed stderr must not fail the run.
 void say(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
@@ -48,7 +48,7 @@ bool ProgressDisplay::is_due() const {
 
 void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
   if (style_ == Style::kPlain && record.samples() == 0) {
-    return;  // a log wants something to say
+    return;  // in a log, a line without progress is noise
   }
   shown_ = Clock::now();
   std::string text;
@@ -57,7 +57,7 @@ void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
       text += line + "\n";
     }
   } else if (style_ == Style::kLive) {
-    // Over the old block, line by line, so that nothing flickers; then what is left of it.
+    // Overwrites the old block line by line, so that nothing flickers, then clears what is left.
     text = drawn_ > 0 ? fmt::format("\033[{}A", drawn_) : "";
     const auto lines = live_block(record, moment, room_on_screen());
     for (const std::string& line : lines) {

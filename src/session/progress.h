@@ -1,5 +1,5 @@
-// Progress on stderr: a block that is drawn over and over on a terminal, lines now and then
-// otherwise.
+// Progress on stderr: a block that is redrawn in place on a terminal, otherwise a line from time to
+// time.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,11 @@ class ProgressDisplay {
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
-  // Whether it is time for another look.
+  // Whether it is time for the next update.
   bool is_due() const;
   void update(const RunRecord& record, const Moment& moment);
   void evaluated(const Metric& metric);
-  // Takes the block away before something else is printed.
+  // Removes the block. Call before printing anything else.
   void clear();
 
  private:
@@ -32,7 +32,7 @@ class ProgressDisplay {
 
   const Style style_;
   Clock::time_point shown_;
-  std::size_t drawn_ = 0;  // lines of the block that are on the screen
+  std::size_t drawn_ = 0;  // lines of the block on the screen
 };
 
 }  // namespace motley

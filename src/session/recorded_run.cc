@@ -59,7 +59,7 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   facts.servers = servers_of(job);
   facts.batch = job.train.batch;
   facts.limit = ledger_options(job, training_samples).limit;
-  // Quotas say who is slower, not how many samples a second that is.
+  // Quotas limit CPU time: they say which worker is slower, but not how many samples per second.
   const bool known = mode == "simulate" || !job.cluster.has_quotas();
   facts.ideal_samples_per_second = known ? ideal_rate(job.cluster) : 0;
   facts.target_accuracy = job.train.target_accuracy;
@@ -96,7 +96,7 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
     summary = run_watched(task, body);
   } catch (const RunFailed& failure) {
     watch_->fail(failure.what());
-    (void)write_report();  // the run's own failure is what counts
+    (void)write_report();  // the failure of the run matters more
     throw;
   }
   if (const Status status = write_report(); !status) {
@@ -118,7 +118,7 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
   return summary;
 }
 
-// record.json, report.html and trace.json of a run that is over, however it ended.
+// Writes record.json, report.html and trace.json, whether the run succeeded or failed.
 Status RecordedRun::write_report() const {
   if (!dir_) {
     return {};

@@ -1,6 +1,5 @@
-// RecordedRun: a run, what is shown of it while it goes, and what it leaves: a directory with
-// everything when it is over, however it ended. `motley train`, `motley simulate` and programs all
-// run this way.
+// RecordedRun: runs a job, shows its progress, and leaves a run directory, whether the run succeeds
+// or fails. `motley train`, `motley simulate` and programs all run this way.
 //
 //   RecordedRun recorded(job, "train", training_samples, {.quiet = true});
 //   const Summary summary = recorded.run(task, [&](RunMonitor& monitor) { ... });
@@ -27,27 +26,27 @@ inline constexpr std::string_view kRecordFile = "record.json";
 inline constexpr std::string_view kTraceFile = "trace.json";
 inline constexpr std::string_view kReportFile = "report.html";
 
-// How a run is shown, and where it is kept.
+// How a run is shown, and where its results go.
 struct RunView {
-  bool keep = true;                           // in a directory
-  std::optional<std::string> out = {};        // that directory; none: one in runs/
-  bool quiet = false;                         // nothing on stderr
-  std::unique_ptr<Dashboard> dashboard = {};  // the live page, if there is one
+  bool keep = true;                           // writes a run directory
+  std::optional<std::string> out = {};        // its path; if not set, a new one in runs/
+  bool quiet = false;                         // prints nothing on stderr
+  std::unique_ptr<Dashboard> dashboard = {};  // the live page, if any
 };
 
 class RecordedRun {
  public:
-  // `mode` is "train" or "simulate"; the job outlives it. Makes the directory, and says where the
-  // live page is. Throws Refused when the directory cannot be made, RunFailed when it cannot be
-  // written to.
+  // `mode` is "train" or "simulate"; the job must outlive this object. Creates the directory, and
+  // prints the address of the live page. Throws Refused if the directory cannot be created,
+  // RunFailed if it cannot be written to.
   RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples, RunView view);
 
-  // Keeps the record of the run, and shows it.
+  // Records the run and shows its progress.
   RunMonitor& monitor() { return *watch_; }
   const RunDir* dir() const { return dir_ ? &*dir_ : nullptr; }
 
-  // Runs `body`. In the directory are then job.toml, model.pt, summary.json and a report; a run
-  // that failed leaves a report, too. Throws RunFailed.
+  // Runs `body`, then writes job.toml, model.pt, summary.json and a report to the directory. A run
+  // that failed leaves a report too. Throws RunFailed.
   Summary run(Task& task, const std::function<RunOutcome(RunMonitor&)>& body);
 
  private:

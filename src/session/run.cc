@@ -42,7 +42,7 @@ Job resolve(const Session::Impl& session, const Options& options) {
   return job ? std::move(*job) : throw Refused(job.error().message);
 }
 
-// True while this lives.
+// Keeps a flag true for its own lifetime.
 class Raised {
  public:
   explicit Raised(bool& flag) : flag_(flag) { flag_ = true; }
@@ -69,10 +69,10 @@ Result<Admission> join_as(Rank rank, const Endpoint& rendezvous, Peer me, Second
 
 Run::Impl::Turn::Turn(Session::Impl& session) : session_(session) {
   if (session_.stopped && is_signal(*session_.stopped)) {
-    throw RunFailed("no further run: the one before was stopped by " + *session_.stopped);
+    throw RunFailed("cannot start another run: the last one was stopped by " + *session_.stopped);
   }
   if (session_.has_run) {
-    throw std::logic_error("two runs at a time: the one before has not come to its end");
+    throw std::logic_error("a session has one run at a time: the last one is not over");
   }
   session_.has_run = true;
 }
@@ -81,7 +81,7 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
                 std::int64_t samples, RunHooks hooks)
     : session_(session), turn_(std::in_place, session), job_(resolve(session, options)) {
   if (samples <= 0) {
-    throw Refused("the data set is empty: there is nothing to train on");
+    throw Refused("the data set is empty: expected at least one training sample");
   }
   forget_cause();
   const Peer me = peer_of(replica, hooks.settings);
@@ -104,7 +104,7 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
 Run::Impl::Impl(Session::Impl& session, Worker& worker, const Job& job, Replica& replica,
                 std::int64_t samples)
     : session_(session), turn_(std::in_place, session), job_(job), worker_(&worker) {
-  guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kBroadcast)); });
+  guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kAlreadyEqual)); });
 }
 
 Run::Impl::~Impl() {
@@ -134,7 +134,7 @@ void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFu
                                  session_.progress, std::move(gathering));
 }
 
-// This process's worker, and servers beside it.
+// Starts this process's worker, and its servers if any.
 void Run::Impl::join_run(const Peer& me) {
   const World& world = session_.world;
   const auto let_in = [this, me, rendezvous = world.master,
@@ -152,7 +152,7 @@ std::optional<Work> Run::Impl::begin() {
   if (over_) {
     return std::nullopt;
   }
-  expect_turn(!has_work_, "begin() before the finish() of the step before");
+  expect_turn(!has_work_, "begin() called before finish() of the last step");
   obey_signals();
   return guarded([&] {
     if (host_) {
@@ -168,7 +168,7 @@ std::optional<Work> Run::Impl::begin() {
 }
 
 Progress Run::Impl::finish(double loss_sum) {
-  expect_turn(has_work_, "finish() without a begin() that gave work");
+  expect_turn(has_work_, "finish() called without a begin() that returned work");
   guarded([&] { worker_->finish(loss_sum); });
   has_work_ = false;
   return worker_->progress();
@@ -199,17 +199,17 @@ void Run::Impl::stop(const std::string& why) {
 }
 
 const RunResult& Run::Impl::result() const {
-  return over_ ? result_ : throw std::logic_error("result() before the run is over");
+  return over_ ? result_ : throw std::logic_error("result() called before the run is over");
 }
 
-// A call out of turn is the program's mistake, and ends the run as its exceptions do.
+// A call out of turn is a bug of the program; it fails the run like an exception of the program.
 void Run::Impl::expect_turn(bool is_its_turn, const char* otherwise) {
   if (why_failed_) {
     throw RunFailed(*why_failed_);
   }
   in_step([&] {
     if (in_call_ || !is_its_turn) {
-      throw std::logic_error(in_call_ ? "begin() or finish() inside a hook" : otherwise);
+      throw std::logic_error(in_call_ ? "begin() or finish() called inside a hook" : otherwise);
     }
   });
 }
@@ -245,8 +245,8 @@ void Run::Impl::fail_here(const std::exception_ptr& error) {
 
 void Run::Impl::leave_early() {
   const bool thrown = std::uncaught_exceptions() > 0;
-  const std::string why = thrown ? "an exception left the training loop"
-                                 : "the program left the training loop before its end";
+  const std::string why =
+      thrown ? "an exception left the training loop" : "the program left the training loop early";
   note_cause(why);
   if (!thrown) {
     complain(why);
@@ -265,7 +265,7 @@ void Run::Impl::clean_up(const std::string& why) {
   turn_.reset();
 }
 
-// Rank 0's coordinator sees its signals itself.
+// Not needed on rank 0, whose coordinator handles signals itself.
 void Run::Impl::obey_signals() {
   if (const auto signal = host_ ? std::nullopt : first_signal()) {
     stop(*signal);

@@ -1,5 +1,5 @@
-// One process's part in a run, as motley/run.h shows it to programs and session/joined_session.h to
-// `motley worker`.
+// One process's part in a run. Programs use it through motley/run.h, `motley worker` through
+// session/joined_session.h.
 #pragma once
 
 #include <exception>
@@ -22,7 +22,7 @@ class Run::Impl {
   // A program's run.
   Impl(Session::Impl& session, const Options& options, Replica& replica, std::int64_t samples,
        RunHooks hooks);
-  // In somebody else's run, which `worker` has joined: with the job that was given.
+  // Part of a run that `worker` has joined, with the job that its coordinator sent.
   Impl(Session::Impl& session, Worker& worker, const Job& job, Replica& replica,
        std::int64_t samples);
   ~Impl();
@@ -57,8 +57,8 @@ class Run::Impl {
   void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate);
   void join_run(const Peer& me);
 
-  // Whatever `body` throws takes the run down. What the program's hooks throw comes out as it was;
-  // when others have failed, the first cause of all does.
+  // Runs `body`; an exception from it fails the run. Exceptions of the program's hooks are rethrown
+  // unchanged; if another rank failed, RunFailed is thrown with the first cause.
   template <class Body>
   auto guarded(const Body& body) -> decltype(body());
   [[noreturn]] void fail_with_others(const std::exception_ptr& error);
@@ -71,15 +71,15 @@ class Run::Impl {
   void take(const Summary& summary);
 
   Session::Impl& session_;
-  std::optional<Turn> turn_;  // until it is over
+  std::optional<Turn> turn_;  // held until the run is over
   const Job job_;
   std::unique_ptr<Host> host_;              // on rank 0
   std::unique_ptr<ServerThreads> servers_;  // of a program
   std::unique_ptr<Worker> owned_;
   Worker* worker_ = nullptr;
-  bool asked_ = false;     // to stop
+  bool asked_ = false;     // has asked the run to stop
   bool has_work_ = false;  // between begin() and finish()
-  bool in_call_ = false;   // hooks are called from inside
+  bool in_call_ = false;   // a call is in progress; hooks run inside it
   bool over_ = false;
   std::optional<std::string> why_failed_;
   RunResult result_;

@@ -11,7 +11,7 @@ namespace motley {
 
 std::optional<std::string> signal_before_start() {
   const auto signal = first_signal();
-  return signal ? std::optional("stopped by " + *signal + " before everybody had come")
+  return signal ? std::optional("stopped by " + *signal + " before all ranks had joined")
                 : std::nullopt;
 }
 
@@ -29,8 +29,8 @@ void ServerThreads::join() {
   }
 }
 
-// Whatever goes wrong, the coordinator knows of it or misses the server. A server that is refused
-// need not say why: the worker of this process is refused for the same reason.
+// Errors are not reported here: the coordinator either knows of them or misses the server. If a
+// server is refused, so is the worker of this process, for the same reason.
 void ServerThreads::run_server(const Job& job, Rank rank) {
   const auto admission = let_in_(rank);
   if (!admission) {

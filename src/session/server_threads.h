@@ -1,5 +1,5 @@
-// ServerThreads: the parameter servers of a program's run. They live beside the workers: server s
-// in the process of rank s % size, each on a thread of its own.
+// ServerThreads: the parameter servers of a program's run. They share the workers' processes:
+// server s runs in the process of rank s % size, on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,13 @@
 
 namespace motley {
 
-// Why waiting for the others ends early: a signal came.
+// The reason to stop waiting for the other ranks, if a signal has arrived.
 std::optional<std::string> signal_before_start();
 
 class ServerThreads {
  public:
-  // Those of this worker's process. `let_in` lets a rank into the run. The job outlives them.
+  // Starts the servers of this worker's process. `let_in` admits a rank to the run. The job must
+  // outlive the threads.
   ServerThreads(const Job& job, Rank worker, std::function<Result<Admission>(Rank)> let_in);
   ~ServerThreads() { join(); }
   ServerThreads(const ServerThreads&) = delete;

@@ -50,7 +50,7 @@ const std::map<std::string, Put>& flags() {
   for (const auto& [flag, put] : flags()) {
     known += ", " + flag;
   }
-  throw Refused(fmt::format("{}: no such flag (there are {})", name, known));
+  throw Refused(fmt::format("{}: unknown flag (expected one of {})", name, known));
 }
 
 // Takes the session's flags out of the arguments, up to "--".
@@ -67,7 +67,7 @@ void take_flags(Session::Impl& session, int& argc, char** argv) {
     } else if (argument == kProgressFlag) {
       session.progress = true;
     } else if (name == kProgressFlag) {
-      throw Refused(fmt::format("{}: has no value", argument));
+      throw Refused(fmt::format("{}: this flag takes no value", argument));
     } else if (flag == flags().end()) {
       refuse_flag(name);
     } else if (argument == name && i + 1 == argc) {
@@ -91,7 +91,7 @@ void take_flags(Session::Impl& session, int& argc, char** argv) {
 
 Session::Impl::Impl() {
   if (exists.exchange(true)) {
-    throw std::logic_error("a process has one motley::Session at a time");
+    throw std::logic_error("a process can have only one motley::Session at a time");
   }
 }
 Session::Impl::~Impl() { exists = false; }

@@ -1,4 +1,4 @@
-// What a Session knows, for whoever runs something in it.
+// The state of a Session, for the code that runs something in it.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@ namespace motley {
 
 class Session::Impl {
  public:
-  Impl();  // throws when there is one
+  Impl();  // throws if the process already has one
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
   World world;
-  // From the flags.
+  // Set by flags.
   std::string job_path;                // empty: none
   std::vector<std::string> overrides;  // --motley-set
   std::optional<std::string> out;
   bool progress = false;
   Seconds patience = 60;
 
-  bool has_run = false;                // one is under way
+  bool has_run = false;                // a run is in progress
   std::optional<std::string> stopped;  // why the last one ended early
 };
 

@@ -1,5 +1,4 @@
-// Programs of one process, in this one: what needs no others. Worlds of several are in tests/api
-// and tests/launchers.
+// Sessions and runs of one process. tests/api and tests/launchers test several processes.
 #include "motley/session.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +15,7 @@
 namespace motley::session_test {
 namespace {
 
-// A session of these arguments; what it left of them.
+// A session with these arguments, and the arguments that it leaves.
 struct Program {
   explicit Program(std::vector<std::string> words) : arguments(std::move(words)) {
     arguments.insert(arguments.begin(), "program");
@@ -78,15 +77,15 @@ TEST(Session, TakesItsOwnFlagsOut) {
 TEST(Session, RefusesFlagsThatMakeNoSense) {
   EXPECT_EQ(refusal({"--motley-set"}), "--motley-set needs a value");
   EXPECT_EQ(refusal({"--motley-out="}), "--motley-out needs a value");
-  EXPECT_EQ(refusal({"--motley-progress=1"}), "--motley-progress=1: has no value");
-  EXPECT_TRUE(refusal({"--motley-sett", "a=b"}).starts_with("--motley-sett: no such flag"));
-  EXPECT_TRUE(refusal({"--motley-sett"}).starts_with("--motley-sett: no such flag"));
+  EXPECT_EQ(refusal({"--motley-progress=1"}), "--motley-progress=1: this flag takes no value");
+  EXPECT_TRUE(refusal({"--motley-sett", "a=b"}).starts_with("--motley-sett: unknown flag"));
+  EXPECT_TRUE(refusal({"--motley-sett"}).starts_with("--motley-sett: unknown flag"));
   for (const char* seconds : {"0", "-1", "x", "1e9", ""}) {
     EXPECT_NE(refusal({"--motley-join-timeout", seconds}), "none") << seconds;
   }
 }
 
-TEST(Run, AWorldOfOneTrainsAndIsJudgedOnItsOwnThread) {
+TEST(Run, AProcessAloneTrainsAndEvaluatesOnItsOwnThread) {
   for (const char* sync : {"all_reduce", "ps_bsp", "local_sgd", "ashl"}) {
     Program program({});
     Toy toy;
@@ -98,7 +97,7 @@ TEST(Run, AWorldOfOneTrainsAndIsJudgedOnItsOwnThread) {
     EXPECT_EQ(run.result().steps, 40);
     ASSERT_TRUE(run.result().loss.has_value());
     EXPECT_EQ(*run.result().loss, toy.task.evaluate(snapshot_of(*toy.replica))->loss) << sync;
-    EXPECT_FALSE(run.begin());  // and stays over
+    EXPECT_FALSE(run.begin());  // it stays over
   }
 }
 
@@ -109,7 +108,7 @@ TEST(Run, OneAfterTheOtherInOneSession) {
     motley::Run run(*program.session, {.batch = 30, .steps = 5}, *toy.replica, 300);
     toy.fit(run);
     EXPECT_EQ(run.result().samples, 150);
-    EXPECT_FALSE(run.result().loss.has_value());  // nobody judges
+    EXPECT_FALSE(run.result().loss.has_value());  // there is no evaluate hook
   }
 }
 
@@ -139,7 +138,7 @@ TEST(Run, ATargetEndsIt) {
   EXPECT_EQ(run.result().stopped, "target");
 }
 
-TEST(Run, WhatTheProgramThrowsComesOutAsItWas) {
+TEST(Run, ExceptionsOfTheProgramAreRethrownUnchanged) {
   Program program({});
   Toy toy;
   motley::Run run(*program.session, {.batch = 30}, *toy.replica, 300);
@@ -147,7 +146,7 @@ TEST(Run, WhatTheProgramThrowsComesOutAsItWas) {
                std::out_of_range);
 }
 
-TEST(Run, WhatTheJudgeThrowsIsTheReason) {
+TEST(Run, AnExceptionOfTheEvaluateHookIsTheReason) {
   Program program({});
   Toy toy;
   RunHooks hooks;
@@ -157,7 +156,7 @@ TEST(Run, WhatTheJudgeThrowsIsTheReason) {
     toy.fit(run);
     FAIL();
   } catch (const std::runtime_error& own) {
-    EXPECT_STREQ(own.what(), "no test data");  // as it was thrown
+    EXPECT_STREQ(own.what(), "no test data");  // rethrown unchanged
   }
   EXPECT_THROW(run.begin(), RunFailed);
 }
@@ -189,7 +188,7 @@ TEST(Run, CallsOutOfTurnEndIt) {
   });
 }
 
-TEST(Run, WhatIsOverCanOnlyBeLookedAt) {
+TEST(Run, ARunThatIsOverOnlyHasAResult) {
   Program program({});
   Toy toy;
   motley::Run run(*program.session, {.batch = 30, .steps = 2}, *toy.replica, 300);
@@ -212,7 +211,7 @@ TEST(Run, OneAtATime) {
   };
   EXPECT_THROW(second(), std::logic_error);
   toy.fit(first);
-  second();  // though the first one is still there to be looked at
+  second();  // although the first one still exists
   EXPECT_EQ(first.result().steps, 2);
 }
 
@@ -222,7 +221,7 @@ TEST(Run, NeedsSamples) {
   EXPECT_THROW(motley::Run(*program.session, {.batch = 30}, *toy.replica, 0), Refused);
 }
 
-TEST(Run, ARunThatIsLeftIsGivenUp) {
+TEST(Run, DestroyingARunEarlyAbortsIt) {
   Program program({});
   Toy toy;
   { motley::Run run(*program.session, {.batch = 30}, *toy.replica, 300); }
@@ -242,7 +241,7 @@ TEST(Run, OptionsAreCheckedAndFlagsWin) {
   EXPECT_EQ(run.result().samples, 210);
 }
 
-TEST(Run, ADirectoryHasWhatThereIsToSee) {
+TEST(Run, ADirectoryHasReportAndRecords) {
   const ScratchDir scratch;
   const std::string out = scratch.path() + "/out";
   Toy toy;
@@ -258,8 +257,9 @@ TEST(Run, ADirectoryHasWhatThereIsToSee) {
   EXPECT_THROW(motley::Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
 }
 
-// The last one: a signal is remembered for as long as the process lives.
-TEST(Session, NoRunFollowsOneThatASignalHasStopped) {
+// In a suite of its own, which runs last: a process remembers a signal until it ends, so every
+// later run in this process would stop at once.
+TEST(SignalledSession, NoRunFollowsOneThatASignalHasStopped) {
   Program program({});
   Toy toy;
   motley::Run run(*program.session, {.batch = 30, .steps = 1'000'000}, *toy.replica, 300);

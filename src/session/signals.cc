@@ -6,7 +6,7 @@
 namespace motley {
 namespace {
 
-// A signal handler can reach nothing but globals; these are the only ones of the program.
+// A signal handler can use only globals.
 std::atomic<int> g_first = 0;
 std::atomic<int> g_interrupts = 0;
 std::atomic<int> g_terminations = 0;

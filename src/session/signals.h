@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM: once asks to stop in order, twice to stop now.
+// SIGINT and SIGTERM: the first signal asks for an orderly stop, the second for an immediate one.
 #pragma once
 
 #include <optional>
@@ -6,20 +6,21 @@
 
 namespace motley {
 
-// From now on the two signals are counted instead of ending the process: both, or the first.
+// From now on the first signal is counted instead of ending the process. A second one is counted
+// too, or ends the process.
 enum class SecondSignal { kIsCounted, kEndsTheProcess };
 void catch_signals(SecondSignal second = SecondSignal::kIsCounted);
-// "SIGINT" or "SIGTERM": the first one that came.
+// The first signal caught, "SIGINT" or "SIGTERM", if any.
 std::optional<std::string> first_signal();
-// How many came, of both or of one of them.
+// How many signals were caught: of both kinds, or of one.
 int signals_caught();
 int signals_caught(int number);
 inline bool signalled_twice() { return signals_caught() > 1; }
-// Whether why a run ended early is one of them.
+// Whether the reason for which a run ended early is one of these signals.
 bool is_signal(const std::string& why);
 // Its number: SIGINT or SIGTERM.
 int number_of(const std::string& signal);
-// What a shell expects of a process that ended by that signal: 128 plus its number.
+// The exit code that shells use for a process ended by that signal: 128 plus its number.
 int exit_code_of(const std::string& signal);
 
 }  // namespace motley

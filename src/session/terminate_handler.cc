@@ -17,12 +17,12 @@
 namespace motley {
 namespace {
 
-// A terminate handler can reach nothing but globals.
+// A terminate handler can use only globals.
 std::string g_name = "motley";
 std::terminate_handler g_before = nullptr;
 std::function<void(const std::string&)> g_tell;
 std::thread::id g_teller;
-const TerminateNotice* g_owner = nullptr;  // of the two
+const TerminateNotice* g_owner = nullptr;  // of g_tell and g_teller
 
 void write_error_file(bool cause, const std::string& why) {
   if (const char* path = std::getenv(kErrorFileVariable)) {
@@ -30,8 +30,7 @@ void write_error_file(bool cause, const std::string& why) {
   }
 }
 
-// No destructors run: the exception has left every function that could catch it, and other threads
-// may be at work.
+// Runs no destructors: nothing can catch the exception any more, and other threads may still run.
 [[noreturn]] void end(int code, bool cause, const std::string& why) {
   write_error_file(cause, why);
   std::fflush(nullptr);
@@ -48,7 +47,7 @@ void tell_others(const std::string& why) {
 [[noreturn]] void on_terminate() {
   const std::exception_ptr error = std::current_exception();
   if (!error) {
-    g_before();  // no exception: not ours to explain
+    g_before();  // no exception: leave it to the previous handler
     std::abort();
   }
   try {
@@ -92,7 +91,7 @@ TerminateNotice::TerminateNotice(std::function<void(const std::string&)> tell) {
   g_owner = this;
 }
 TerminateNotice::~TerminateNotice() {
-  if (g_owner == this) {  // and not that of a run that has begun since
+  if (g_owner == this) {  // a later run may have replaced it
     g_tell = nullptr;
   }
 }

@@ -1,5 +1,5 @@
-// What a process says when an exception ends it: to the other ranks, to whoever reads its output,
-// and to `motley launch`, which shows the first cause of all (MOTLEY_ERROR_FILE).
+// When an uncaught exception ends the process, tells the other ranks, prints one line, and tells
+// `motley launch`, which shows the first cause of a failure (MOTLEY_ERROR_FILE).
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 
 namespace motley {
 
-// From now on an exception that nobody catches ends the process with one line on stderr and exit
-// code 2 for Refused, else 1. Twice is once.
+// From now on an uncaught exception ends the process with one line on stderr and exit code 2 for
+// Refused, otherwise 1. Idempotent.
 void install_terminate_handler();
-// For that line.
+// The rank that the line names.
 void set_terminate_rank(Rank rank, int size);
 
-// What happened in this process is why the run fails, even if the program catches it and goes on:
-// `motley launch` should know.
+// Tells `motley launch` that the run fails because of this process, even if the program catches the
+// exception and goes on.
 void note_cause(const std::string& why);
-void forget_cause();  // a new run begins
-// Such a line, for what is no exception.
+void forget_cause();  // call when a new run begins
+// Prints such a line for a failure that is not an exception.
 void complain(const std::string& why);
 
-// While this lives, `tell` is called first with an exception that is the program's own and leaves
-// this thread. Of other threads' exceptions the others learn that this process is gone.
+// For the lifetime of this object, an uncaught exception of the program on this thread is first
+// passed to `tell`. After one on another thread, the other ranks only see that the process is gone.
 class TerminateNotice {
  public:
   explicit TerminateNotice(std::function<void(const std::string& why)> tell);

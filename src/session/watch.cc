@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPublishPause = 250ms;
-constexpr int kPublishShare = 20;     // of the time, one part at most goes into it
-constexpr std::int64_t kMarks = 200;  // in TensorBoard, beside evaluations
+constexpr int kPublishShare = 20;     // publishing takes at most 1/20 of the time
+constexpr std::int64_t kMarks = 200;  // points in TensorBoard besides evaluations
 
 std::optional<EventFile> create_events(const RunDir* dir) {
   if (!dir) {
@@ -47,7 +47,7 @@ Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
       started_(static_cast<double>(std::time(nullptr))) {
   publish();
   if (style == ProgressDisplay::Style::kLive) {
-    display_.update(record_, moment());  // workers take their time to start
+    display_.update(record_, moment());  // at once, because workers take a while to start
   }
 }
 
@@ -102,7 +102,7 @@ void Watch::end() {
   publish();
 }
 
-// The time left is that of who waits, which is not the simulator's.
+// The time left is in real seconds, also in a simulation.
 Moment Watch::moment() const {
   Moment moment;
   moment.activity_of = activity_of_;

@@ -1,5 +1,5 @@
-// Watch: keeps the record of a run under way, and shows it to whoever looks while it goes: the
-// terminal, the live page, metrics.jsonl, TensorBoard.
+// Watch: records a run in progress and shows it: on the terminal, the live page, in metrics.jsonl
+// and in TensorBoard.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace motley {
 
 class Watch final : public RunMonitor {
  public:
-  // Directory and dashboard may be none. Throws RunFailed when the directory cannot be written to.
+  // Directory and dashboard may be null. Throws RunFailed if the directory cannot be written to.
   Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
         std::unique_ptr<Dashboard> dashboard);
 
@@ -32,7 +32,7 @@ class Watch final : public RunMonitor {
   bool abandon_requested() override;
 
   const RunRecord& record() const { return record_; }
-  // The run is over: the last that is to be seen of it.
+  // The run is over: shows its final state.
   void finish(const Summary& summary);
   void fail(const std::string& why);
 
@@ -49,13 +49,13 @@ class Watch final : public RunMonitor {
   RunRecord record_;
   ProgressDisplay display_;
   const std::unique_ptr<Dashboard> dashboard_;
-  std::optional<EventFile> events_;  // as the directory
+  std::optional<EventFile> events_;  // set if there is a directory
   const double started_;             // seconds since 1970
   std::optional<Clock::time_point> began_;
   Clock::time_point publish_next_;
   std::function<Activity(Rank)> activity_of_;
   std::string metric_lines_;
-  RunFigures marked_;  // what TensorBoard was last given
+  RunFigures marked_;  // last written to TensorBoard
 };
 
 }  // namespace motley

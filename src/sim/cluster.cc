@@ -261,7 +261,7 @@ void SimCluster::Impl::next_term(Rank rank, std::function<void(Node&)> body) {
   begin_next_term(home);
 }
 
-// Once nothing of the last one is left.
+// Called when the last activity of a term has returned.
 void SimCluster::Impl::begin_next_term(Host& home) {
   if (!home.activities.empty() || home.next_terms.empty()) {
     return;

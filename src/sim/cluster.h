@@ -59,14 +59,14 @@ class SimCluster {
   // run(): in a body, or between runs.
   void stop(const std::string& reason);
 
-  // A rank may live through several terms, one after the other, on the same clock and network.
-  // Ends the term that it is in: blocked and later Node calls of its activities throw Interrupted
-  // with this reason; one that then leaves an activity counts as its return.
+  // A rank may run several terms, one after the other, on the same clock and network.
+  // Ends the rank's current term: blocked and later Node calls of its activities throw Interrupted
+  // with this reason. If that exception leaves an activity, the activity counts as returned.
   void end_term(Rank rank, const std::string& reason);
-  // `body` begins the rank's next term, at the moment when all of its activities have returned (at
-  // once if it has none), with an empty mailbox. Lost peers stay lost. Messages that are still
-  // under way arrive in the new term. Several bodies follow each other. No term follows a stop or
-  // the rank's own failure.
+  // Starts the rank's next term with `body` and an empty mailbox, as soon as all of its activities
+  // have returned (at once if it has none). Lost peers stay lost. Messages in flight arrive in the
+  // new term. If called several times, the terms run one after the other. No term starts after a
+  // stop or after the rank has failed.
   void next_term(Rank rank, std::function<void(Node&)> body);
 
   // Cuts the rank off at virtual time `at` (now, if that has passed). Its activities are unwound

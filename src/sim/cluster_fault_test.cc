@@ -15,7 +15,7 @@ constexpr Channel kChannel = Channel::kMethod;
 constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kMethod) + 1};
 constexpr Seconds kLatency = 0.5;
 
-ClusterSpec alike(int workers) {
+ClusterSpec uniform_cluster(int workers) {
   ClusterSpec spec;
   spec.workers = workers;
   spec.latency = kLatency;
@@ -45,7 +45,7 @@ std::string reason_of(SimCluster& cluster) {
 }
 
 TEST(SimClusterFault, AnExceptionInABodyStopsTheOthersAndIsThrownByRun) {
-  SimCluster cluster(alike(3));
+  SimCluster cluster(uniform_cluster(3));
   int unwound = 0;
   std::vector<std::string> reasons;
   for (Rank rank : {0, 1}) {
@@ -71,7 +71,7 @@ TEST(SimClusterFault, AnExceptionInABodyStopsTheOthersAndIsThrownByRun) {
 }
 
 TEST(SimClusterFault, AnExceptionInASpawnedActivityCountsToo) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(0, [&](Node& node) {
     node.spawn("bad", [](Node&) { throw std::runtime_error("spawned badly"); });
     node.sleep(100);
@@ -81,13 +81,13 @@ TEST(SimClusterFault, AnExceptionInASpawnedActivityCountsToo) {
 }
 
 TEST(SimClusterFault, AnExceptionThatIsNotAStdExceptionIsKeptToo) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(0, [](Node&) { throw 42; });
   EXPECT_THROW(cluster.run(), int);
 }
 
 TEST(SimClusterFault, WhatABusyBodyThrowsComesOutOfBusy) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   int caught = 0;
   cluster.start(0, [&](Node& node) {
     try {
@@ -103,7 +103,7 @@ TEST(SimClusterFault, WhatABusyBodyThrowsComesOutOfBusy) {
 
 // node.h forbids this because of other schedulers; this one supports it.
 TEST(SimClusterFault, ANodeCallInsideACatchBlockDoesNoHarm) {
-  SimCluster cluster(alike(8));
+  SimCluster cluster(uniform_cluster(8));
   std::vector<std::string> rethrown;
   for (Rank rank = 0; rank < 8; ++rank) {
     cluster.start(rank, [&](Node& node) {
@@ -125,7 +125,7 @@ TEST(SimClusterFault, ANodeCallInsideACatchBlockDoesNoHarm) {
 }
 
 TEST(SimClusterFault, StoppingUnwindsWhateverAnActivityDoes) {
-  SimCluster cluster(alike(6));
+  SimCluster cluster(uniform_cluster(6));
   int unwound = 0;
   const auto start = [&](Rank rank, std::function<void(Node&)> what) {
     cluster.start(rank, [&unwound, what](Node& node) {
@@ -156,7 +156,7 @@ TEST(SimClusterFault, StoppingUnwindsWhateverAnActivityDoes) {
 }
 
 TEST(SimClusterFault, AStopThatEveryBodyHandlesIsNotAnError) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   cluster.start(0, [&](Node& node) {
     EXPECT_THROW(node.receive({kChannel}), Interrupted);
     EXPECT_THROW(node.send(1, kChannel, {}), Interrupted);
@@ -172,7 +172,7 @@ TEST(SimClusterFault, AStopThatEveryBodyHandlesIsNotAnError) {
 }
 
 TEST(SimClusterFault, ADeadlockNamesWhoWaitsForWhat) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   cluster.start(kCoordinator, [](Node& node) { node.receive({Channel::kControl}); });
   cluster.start(0, [](Node& node) {
     node.spawn("beacon", [](Node& child) { child.receive({kOther, kCoordinator}); });
@@ -187,7 +187,7 @@ TEST(SimClusterFault, ADeadlockNamesWhoWaitsForWhat) {
 }
 
 TEST(SimClusterFault, ADeadlockOfManyNamesTheFirstEight) {
-  SimCluster cluster(alike(100));
+  SimCluster cluster(uniform_cluster(100));
   int unwound = 0;
   for (Rank rank = 0; rank < 100; ++rank) {
     cluster.start(rank, [&](Node& node) {
@@ -205,14 +205,14 @@ TEST(SimClusterFault, ADeadlockOfManyNamesTheFirstEight) {
 TEST(SimClusterFault, AClusterThatNeverRanCanBeDestroyed) {
   auto captured = std::make_shared<int>(0);
   {
-    SimCluster cluster(alike(1));
+    SimCluster cluster(uniform_cluster(1));
     cluster.start(0, [captured](Node&) {});
   }
   EXPECT_EQ(captured.use_count(), 1);
 }
 
 TEST(SimClusterFault, AFailedRankIsUnwoundAndTheOthersLearnOfItOneLatencyLater) {
-  SimCluster cluster(alike(3));
+  SimCluster cluster(uniform_cluster(3));
   int unwound = 0;
   cluster.start(0, [&](Node& node) {
     node.spawn("child", [&](Node& child) {
@@ -253,7 +253,7 @@ TEST(SimClusterFault, AFailedRankIsUnwoundAndTheOthersLearnOfItOneLatencyLater) 
 
 // Each message takes a second; one of three has left the uplink when the rank fails after 1.25 s.
 TEST(SimClusterFault, WhatHasLeftTheUplinkArrivesAndTheRestIsLost) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   std::vector<std::int64_t> got;
   cluster.start(0, [](Node& node) {
     for (int i = 0; i < 3; ++i) {
@@ -278,7 +278,7 @@ TEST(SimClusterFault, WhatHasLeftTheUplinkArrivesAndTheRestIsLost) {
 // The receiver's slow downlink holds the last message for 100 s; the news of the loss waits behind
 // it.
 TEST(SimClusterFault, TheNewsOfALossComesAfterWhatIsOnTheWire) {
-  ClusterSpec spec = alike(2);
+  ClusterSpec spec = uniform_cluster(2);
   spec.bandwidth[1] = 10;
   SimCluster cluster(spec);
   cluster.start(0, [](Node& node) { node.send(1, kChannel, {}, filling(1000)); });
@@ -293,7 +293,7 @@ TEST(SimClusterFault, TheNewsOfALossComesAfterWhatIsOnTheWire) {
 }
 
 TEST(SimClusterFault, AReceiveFromSomebodyElseIsNotDisturbed) {
-  SimCluster cluster(alike(3));
+  SimCluster cluster(uniform_cluster(3));
   cluster.start(1, [](Node& node) {
     node.sleep(10);
     node.send(2, kChannel, {});
@@ -307,7 +307,7 @@ TEST(SimClusterFault, AReceiveFromSomebodyElseIsNotDisturbed) {
 }
 
 TEST(SimClusterFault, AMessageToARankThatJustFailedIsDropped) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   cluster.start(0, [](Node& node) { node.receive({kChannel}); });
   cluster.start(1, [](Node& node) {
     node.sleep(1.25);
@@ -321,7 +321,7 @@ TEST(SimClusterFault, AMessageToARankThatJustFailedIsDropped) {
 }
 
 TEST(SimClusterFault, TheCoordinatorMayFailToo) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(kCoordinator, [](Node& node) { node.sleep(100); });
   cluster.start(0, [](Node& node) { node.receive({Channel::kControl, kCoordinator}); });
   cluster.fail(kCoordinator, 1, "coordinator gone");

@@ -1,4 +1,4 @@
-// Terms in virtual time. What all kinds of Node have in common: tests/node_restart_conformance.cc.
+// Terms in virtual time. tests/node_restart_conformance.cc tests what all kinds of Node share.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -35,7 +35,7 @@ TEST(SimClusterTerm, TheNextBeginsAtTheMomentWhenTheLastEnds) {
   });
   cluster.run();
   EXPECT_EQ(began, (std::vector<Seconds>{0, 3}));
-  EXPECT_EQ(cluster.now(), 7) << "nobody has waited for the sleeper";
+  EXPECT_EQ(cluster.now(), 7) << "the end of the term did not wait for the sleep";
 }
 
 TEST(SimClusterTerm, ARunMayFollowARunOnTheSameClock) {
@@ -53,7 +53,7 @@ TEST(SimClusterTerm, ARunMayFollowARunOnTheSameClock) {
   }
 }
 
-TEST(SimClusterTerm, WhatIsUnderWayArrivesInTheNext) {
+TEST(SimClusterTerm, MessagesInFlightArriveInTheNext) {
   SimCluster cluster(workers_of(2));
   cluster.start(0, [](Node& node) { node.send(1, kChannel, {.tag = 7}); });
   cluster.start(1, [](Node& node) { node.receive({kChannel, 0}); });

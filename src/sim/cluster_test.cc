@@ -14,7 +14,7 @@ namespace {
 constexpr Channel kChannel = Channel::kMethod;
 constexpr Channel kOther{static_cast<std::uint32_t>(Channel::kMethod) + 1};
 
-ClusterSpec alike(int workers, Seconds latency = 0.5, double bandwidth = 1000) {
+ClusterSpec uniform_cluster(int workers, Seconds latency = 0.5, double bandwidth = 1000) {
   ClusterSpec spec;
   spec.workers = workers;
   spec.latency = latency;
@@ -32,7 +32,7 @@ void start_all(SimCluster& cluster, int workers, const std::function<void(Node&)
 }
 
 TEST(SimCluster, BusyAndSleepLastExactlyAsLongAsTheySay) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(0, [](Node& node) {
     EXPECT_EQ(node.now(), 0);
     Seconds began = -1;
@@ -49,7 +49,7 @@ TEST(SimCluster, BusyAndSleepLastExactlyAsLongAsTheySay) {
 }
 
 TEST(SimCluster, BusyForNothingTakesNoTurn) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   std::vector<int> order;
   cluster.start(0, [&](Node& node) {
     node.sleep(1);
@@ -67,7 +67,7 @@ TEST(SimCluster, BusyForNothingTakesNoTurn) {
 }
 
 TEST(SimCluster, AMessageArrivesWhenTheNetworkSays) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   cluster.start(0, [](Node& node) {
     node.sleep(1);
     node.send(1, kChannel, {.tag = 7}, filling(2000));
@@ -85,7 +85,7 @@ TEST(SimCluster, AMessageArrivesWhenTheNetworkSays) {
 
 // Rank 0 sends first but its uplink is slow to reach its second message; rank 1's overtakes it.
 TEST(SimCluster, ADownlinkServesHeadsInTheOrderOfTheirArrival) {
-  SimCluster cluster(alike(4));
+  SimCluster cluster(uniform_cluster(4));
   cluster.start(0, [](Node& node) {
     node.send(3, kChannel, {}, filling(4000));
     node.send(2, kChannel, {}, filling(1000));  // head arrives at 4.5
@@ -104,7 +104,7 @@ TEST(SimCluster, ADownlinkServesHeadsInTheOrderOfTheirArrival) {
 }
 
 TEST(SimCluster, AMessageToOneselfIsThereAtOnceAndFree) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(0, [](Node& node) {
     node.spawn("receiver", [](Node& self) {
       EXPECT_EQ(self.receive({kChannel, 0}).header.tag, 1);
@@ -121,7 +121,7 @@ TEST(SimCluster, AMessageToOneselfIsThereAtOnceAndFree) {
 }
 
 TEST(SimCluster, TheCoordinatorTalksToWorkers) {
-  SimCluster cluster(alike(3));
+  SimCluster cluster(uniform_cluster(3));
   cluster.start(kCoordinator, [](Node& node) {
     EXPECT_EQ(node.rank(), kCoordinator);
     EXPECT_EQ(node.size(), 3);
@@ -141,7 +141,7 @@ TEST(SimCluster, TheCoordinatorTalksToWorkers) {
 }
 
 TEST(SimCluster, ADeadlineEndsAReceiveOnTime) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   cluster.start(0, [](Node& node) {
     EXPECT_FALSE(node.receive_until({kChannel}, 2));
     EXPECT_EQ(node.now(), 2);
@@ -159,7 +159,7 @@ TEST(SimCluster, ADeadlineEndsAReceiveOnTime) {
 }
 
 TEST(SimCluster, ActivitiesOfARankGetWhatTheyWaitFor) {
-  SimCluster cluster(alike(3));
+  SimCluster cluster(uniform_cluster(3));
   std::vector<std::string> got;
   cluster.start(0, [&](Node& node) {
     node.spawn("sleeper", [&](Node& self) {
@@ -191,7 +191,7 @@ TEST(SimCluster, ActivitiesOfARankGetWhatTheyWaitFor) {
 }
 
 TEST(SimCluster, TwoReceiversOfOneMatchGetOneMessageEach) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   std::vector<std::pair<std::string, std::int64_t>> got;
   cluster.start(0, [&](Node& node) {
     node.spawn("second", [&](Node& self) {
@@ -208,7 +208,7 @@ TEST(SimCluster, TwoReceiversOfOneMatchGetOneMessageEach) {
 }
 
 TEST(SimCluster, ABorrowedPayloadIsCopiedAndAnOwnedOneIsNot) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   const std::vector<float> numbers{1, 2, 3};
   const Payload owned = Payload::copy_of(numbers);
   cluster.start(0, [&](Node& node) {
@@ -225,7 +225,7 @@ TEST(SimCluster, ABorrowedPayloadIsCopiedAndAnOwnedOneIsNot) {
 }
 
 TEST(SimCluster, BodiesStartedWhileItRunsJoinIt) {
-  SimCluster cluster(alike(2));
+  SimCluster cluster(uniform_cluster(2));
   Seconds began = 0;
   cluster.start(0, [&](Node& node) {
     node.sleep(4);
@@ -236,7 +236,7 @@ TEST(SimCluster, BodiesStartedWhileItRunsJoinIt) {
 }
 
 TEST(SimCluster, MayRunAgain) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   cluster.start(0, [](Node& node) { node.sleep(1); });
   cluster.run();
   cluster.start(0, [](Node& node) { node.sleep(1); });
@@ -245,7 +245,7 @@ TEST(SimCluster, MayRunAgain) {
 }
 
 TEST(SimCluster, IsStoppedFromOutsideThroughThePollHook) {
-  SimCluster cluster(alike(1));
+  SimCluster cluster(uniform_cluster(1));
   int asked = 0;
   cluster.poll([&] { return ++asked == 100; });
   cluster.start(0, [](Node& node) {
@@ -286,7 +286,7 @@ TEST(SimCluster, ARingAllReduceTakesAsLongAsItsFormulaSays) {
   constexpr Seconds kLatency = 50e-6;
   constexpr double kBandwidth = 1.25e9;
   for (const int n : {2, 4, 16, 64, 256}) {
-    SimCluster cluster(alike(n, kLatency, kBandwidth));
+    SimCluster cluster(uniform_cluster(n, kLatency, kBandwidth));
     const double chunk_bytes = 4 * kParameters / n;
     start_all(cluster, n, [&](Node& node) {
       for (int step = 0; step < kSteps; ++step) {
@@ -307,7 +307,7 @@ TEST(SimCluster, HoldsThousandsOfFibers) {
 #else
   constexpr int kWorkers = 4096;
 #endif
-  SimCluster cluster(alike(kWorkers));
+  SimCluster cluster(uniform_cluster(kWorkers));
   int ended = 0;
   start_all(cluster, kWorkers, [&](Node& node) {
     pass_around(node, 20, 1'000 - kFrameBytes);
@@ -319,12 +319,12 @@ TEST(SimCluster, HoldsThousandsOfFibers) {
 }
 
 TEST(SimCluster, TwoLiveInOneThread) {
-  SimCluster outer(alike(2));
+  SimCluster outer(uniform_cluster(2));
   Seconds inner_end = 0;
   start_all(outer, 2, [&](Node& node) {
     node.sleep(1);
     node.busy(1, [&] {
-      SimCluster inner(alike(3));
+      SimCluster inner(uniform_cluster(3));
       start_all(inner, 3, [](Node& one) { all_reduce_in_a_ring(one, 1'000 - kFrameBytes); });
       inner.run();
       inner_end = inner.now();
@@ -338,7 +338,7 @@ TEST(SimCluster, TwoLiveInOneThread) {
 
 TEST(SimCluster, TwoRunOnTwoThreadsAtOnce) {
   const auto simulate = [](Seconds* end) {
-    SimCluster cluster(alike(8));
+    SimCluster cluster(uniform_cluster(8));
     start_all(cluster, 8, [](Node& node) {
       for (int i = 0; i < 50; ++i) {
         node.busy(0.1, [] {});

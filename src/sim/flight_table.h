@@ -1,4 +1,4 @@
-// Messages under way between a sender and a mailbox of the simulator.
+// Messages in flight between a sender and a mailbox of the simulator.
 #pragma once
 
 #include <cstddef>

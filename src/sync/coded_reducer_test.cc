@@ -49,7 +49,9 @@ void with_reducers(SimCluster& cluster, int workers, const CodecOptions& codec, 
   cluster.run();
 }
 
-ClusterSpec cluster_of(int workers) { return simulated_job("", alike(workers), 1, 1).cluster; }
+ClusterSpec cluster_of(int workers) {
+  return simulated_job("", equal_speeds(workers), 1, 1).cluster;
+}
 
 void sum_once(Blocks& blocks, const CodecOptions& codec, std::uint64_t lateness = 0) {
   const auto workers = static_cast<int>(blocks.size());
@@ -331,8 +333,8 @@ TEST(CodedReducer, AllLeaveTogetherWhenAsked) {
     ToyTask task(1'000, 10, 3, 0.1);
     QuietMonitor monitor;
     monitor.stop_after_samples = 1'000;
-    const RunOutcome outcome =
-        simulate(coded_job(static_cast<CodecKind>(codec.value), alike(4), 10'000), task, monitor);
+    const RunOutcome outcome = simulate(
+        coded_job(static_cast<CodecKind>(codec.value), equal_speeds(4), 10'000), task, monitor);
     EXPECT_EQ(outcome.stopped, "SIGINT");
     EXPECT_LE(outcome.samples, 1'200);
   }

@@ -11,7 +11,7 @@
 namespace motley::collective_test {
 namespace {
 
-ClusterSpec alike(int workers, Seconds latency = 1e-4, double bandwidth = 1e9) {
+ClusterSpec uniform_cluster(int workers, Seconds latency = 1e-4, double bandwidth = 1e9) {
   ClusterSpec spec;
   spec.workers = workers;
   spec.speeds.assign(static_cast<std::size_t>(workers), 1.0);
@@ -56,7 +56,7 @@ RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
       expected[i] += static_cast<double>(weights[r]) * static_cast<double>(blocks[r][i]);
     }
   }
-  SimCluster cluster(alike(workers));
+  SimCluster cluster(uniform_cluster(workers));
   for (Rank rank : members) {
     cluster.start(rank, [&, rank](Node& node) {
       node.sleep(random.uniform() * 0.01);
@@ -77,7 +77,7 @@ RC_GTEST_PROP(Collective, SumsOverAnyGroupToTheSameBits, ()) {
 
 TEST(Collective, RepeatedSumsDoNotMix) {
   constexpr int kWorkers = 5;
-  SimCluster cluster(alike(kWorkers));
+  SimCluster cluster(uniform_cluster(kWorkers));
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [](Node& node) {
       Collective collective(node, Channel::kMethod, all_ranks(kWorkers));
@@ -99,7 +99,7 @@ TEST(Collective, RingTakesAsLongAsTheFormulaSays) {
     for (double latency : {0.0, 50e-6, 1e-3}) {
       const double bandwidth = 1.25e9;
       const std::size_t parameters = 1'000'000;
-      SimCluster cluster(alike(n, latency, bandwidth));
+      SimCluster cluster(uniform_cluster(n, latency, bandwidth));
       for (Rank rank = 0; rank < n; ++rank) {
         cluster.start(rank, [&](Node& node) {
           Collective(node, Channel::kMethod, all_ranks(n)).sum({nullptr, parameters});
@@ -118,7 +118,7 @@ TEST(Collective, SegmentsCostNoTime) {
   constexpr int kWorkers = 4;
   auto time_of = [&](bool phantom) {
     std::vector<std::vector<float>> blocks(kWorkers, std::vector<float>(3'000'000, 1.0F));
-    SimCluster cluster(alike(kWorkers, 50e-6, 1.25e9));
+    SimCluster cluster(uniform_cluster(kWorkers, 50e-6, 1.25e9));
     for (Rank rank = 0; rank < kWorkers; ++rank) {
       cluster.start(rank, [&, rank](Node& node) {
         auto& block = blocks[static_cast<std::size_t>(rank)];
@@ -139,7 +139,7 @@ TEST(Collective, TellsWaitingFromMovingBytes) {
     for (int workers = 2; workers <= 7; ++workers) {
       for (Rank late = 0; late < workers; ++late) {
         std::vector<Seconds> waited(static_cast<std::size_t>(workers));
-        SimCluster cluster(alike(workers));
+        SimCluster cluster(uniform_cluster(workers));
         for (Rank rank = 0; rank < workers; ++rank) {
           cluster.start(rank, [&, rank](Node& node) {
             Collective collective(node, Channel::kMethod, all_ranks(workers));
@@ -160,7 +160,7 @@ TEST(Collective, TellsWaitingFromMovingBytes) {
 
 TEST(Collective, ALostMemberInterruptsTheOthers) {
   constexpr int kWorkers = 4;
-  SimCluster cluster(alike(kWorkers));
+  SimCluster cluster(uniform_cluster(kWorkers));
   int interrupted = 0;
   for (Rank rank = 0; rank < kWorkers; ++rank) {
     cluster.start(rank, [&](Node& node) {

@@ -66,7 +66,7 @@ class Rendezvous(unittest.TestCase):
         timeout = ("--motley-join-timeout", "3")
         early = [without_last.start(rank, PROGRAM, *timeout) for rank in range(2)]
         lonely = without_first.start(1, PROGRAM, *timeout)
-        self.assert_all_fail(Ranks.end(*early), "rank 2 is missing: not at the rendezvous within 3 s")
+        self.assert_all_fail(Ranks.end(*early), "timed out after 3 s waiting for rank 2 to join")
         _, err, code = Ranks.end(lonely)[0]
         self.assertEqual((err, code), ("motley: rank 1: timed out after 3 s waiting for rank 0: "
                                        "nothing listens at {}:{}\n".format(*without_first.rendezvous), 1))
@@ -76,7 +76,7 @@ class Rendezvous(unittest.TestCase):
         first = ranks.start(0, PROGRAM)
         ask(ranks.rendezvous, motley="9.9.9", token="of others")  # it is listening
         first.send_signal(signal.SIGINT)
-        self.assert_all_fail(Ranks.end(first), "stopped by SIGINT before everybody had come")
+        self.assert_all_fail(Ranks.end(first), "stopped by SIGINT before all ranks had joined")
 
     def test_a_signal_ends_the_waiting_for_rank_0(self):
         ranks = self.ranks(2)
@@ -88,7 +88,7 @@ class Rendezvous(unittest.TestCase):
             with silent.accept()[0]:
                 second.send_signal(signal.SIGTERM)
                 (_, err, code), = Ranks.end(second)
-        self.assertEqual((err, code), ("motley: rank 1: stopped by SIGTERM before everybody had come\n", 1))
+        self.assertEqual((err, code), ("motley: rank 1: stopped by SIGTERM before all ranks had joined\n", 1))
 
     def test_a_duplicate_rank_is_refused_and_the_run_goes_on(self):
         ranks = self.ranks(3)
@@ -130,7 +130,7 @@ class Rendezvous(unittest.TestCase):
         ranks = self.ranks(2)
         first, second = ranks.start(0, PROGRAM), ranks.start(1, PROGRAM, "--samples", "400")
         self.assert_all_fail(Ranks.end(first, second), f"worker 1 (pid {second.pid} on {HOST}) has 400 "
-                                                       "training samples, this run has 500")
+                                                       "training samples, expected 500")
 
     def test_another_version_is_refused(self):
         ranks = self.ranks(2)
@@ -184,8 +184,8 @@ class End(unittest.TestCase):
         (_, err, code), = Ranks.end(self.launch("--leave", "1"))
         self.assertEqual(code, 1)
         self.assertRegex(err, r"\|   first    rank 1 \(host \S+, pid \d+\), exit code 0 +\|\n")
-        self.assertIn("why      the program left the training loop before its end", err)
-        self.assertEqual(last_line(self.log(1)), "motley: rank 1: the program left the training loop before its end")
+        self.assertIn("why      the program left the training loop early", err)
+        self.assertEqual(last_line(self.log(1)), "motley: rank 1: the program left the training loop early")
 
     def test_a_signal_to_the_launcher_stops_all_in_order(self):
         run = self.launch(*ENDLESS)

@@ -25,11 +25,11 @@
 namespace motley {
 namespace {
 
-constexpr Seconds kTick = 0.02;  // between two looks at processes, signals and clocks
-constexpr auto kNap = std::chrono::milliseconds(5);  // between two looks beside a service
-constexpr Seconds kLeaveDeadline = 5;                // for a process to end once told to
+constexpr Seconds kTick = 0.02;  // between two checks of processes, signals and timeouts
+constexpr auto kNap = std::chrono::milliseconds(5);  // between two polls while a service runs
+constexpr Seconds kLeaveDeadline = 5;                // for processes to exit after kLeave
 
-// A process that exits by itself has told its reason before; a signal is a reason of its own.
+// A process that exits on its own has reported its reason before; a signal is itself the reason.
 bool exited_by_itself(int status) { return WIFEXITED(status); }
 
 }  // namespace
@@ -109,7 +109,7 @@ class Coordinator::Impl {
     tell_service_news();
   }
 
-  // All clocks start at 0.
+  // Training begins: all clocks start at 0.
   void begin() {
     const auto began = Driver::Clock::now();
     node_.restart_clock(began);
@@ -122,11 +122,11 @@ class Coordinator::Impl {
     monitor_.on_begin([&](Rank rank) { return roster_[rank].activity; });
     service_ = std::make_unique<MethodService>(node_, job_, dataset_, &service_journal_);
     if (logic_.stopped()) {
-      service_->request_stop();  // the workers have been told before
+      service_->request_stop();  // the workers were told earlier
     }
   }
 
-  // Everybody is done.
+  // All workers and servers are done.
   void finish() {
     RunEnd end = logic_.finish(roster_.results(), service_->finish(), std::move(*last_model_));
     outcome_ = std::move(end.outcome);
@@ -140,7 +140,7 @@ class Coordinator::Impl {
     return {rendezvous.host == kAnyAddress ? "127.0.0.1" : rendezvous.host, rendezvous.port};
   }
 
-  // Those who come by themselves may take their time, or never come.
+  // Processes that are not started here may join late, or never.
   bool awaits_peers() const { return gathering_.worker_command.empty() || gathering_.workers_come; }
 
   void start_processes() {
@@ -158,7 +158,7 @@ class Coordinator::Impl {
     start.endpoints = roster_.introduce(node_.now());
     tell_all(Control::kStart, encode(start));
     introduced_ = true;
-    tell_to_stop();  // if somebody asked for it before anybody could be told
+    tell_to_stop();  // a stop may have been requested before the workers could be reached
   }
 
   void dismiss_workers() {
@@ -167,10 +167,10 @@ class Coordinator::Impl {
     const Seconds deadline = node_.now() + kLeaveDeadline;
     watch_until([&] { return !processes_.any_running() || node_.now() > deadline; });
     processes_.kill_all();
-    fabric_.close(kGoodbyeSeconds);  // those who came by themselves have heard it then
+    fabric_.close(kGoodbyeSeconds);  // lets kLeave reach the processes that were not started here
   }
 
-  // Those who came by themselves end by themselves, once they know why.
+  // Processes that were not started here exit on their own once they are told the reason.
   void abort(const std::string& reason) {
     bool told = false;
     for (Rank rank = 0; rank < roster_.size(); ++rank) {
@@ -185,7 +185,7 @@ class Coordinator::Impl {
     }
   }
 
-  // Everything that happens, happens in here: messages, ends of processes, silence, signals.
+  // The event loop: handles messages, exits of processes, timeouts and signals.
   template <class Condition>
   void watch_until(Condition reached) {
     while (!reached()) {
@@ -206,8 +206,8 @@ class Coordinator::Impl {
     }
   }
 
-  // A service has the sockets to itself, and its messages wake nobody else: the watch looks in now
-  // and then. Two threads that wait for messages would wake each other with every one of them.
+  // While a service runs, its thread alone waits for messages, and this one polls. If both waited,
+  // every message would wake both.
   std::optional<Message> next_message() {
     Rank lost = kAnyRank;
     std::string why;
@@ -231,7 +231,7 @@ class Coordinator::Impl {
     return std::nullopt;
   }
 
-  // Of a process that was started here, its end or its silence will tell why.
+  // For a process started here, its exit status or a timeout will give the reason.
   void on_lost(Rank rank, const std::string& why) {
     const ProcessState& process = roster_[rank];
     if (process.pid == 0 && !process.failed && !leaving_) {
@@ -241,7 +241,7 @@ class Coordinator::Impl {
 
   void handle(const Message& message) {
     if (!roster_.contains(message.from) || !understand(roster_[message.from], message)) {
-      suspect(message.from, "sent a message that makes no sense", false);
+      suspect(message.from, "sent a malformed message", false);
     }
   }
 
@@ -287,14 +287,13 @@ class Coordinator::Impl {
     }
   }
 
-  // Workers deal out samples by their indices, so all must have equally many.
+  // Samples are assigned by index, so all workers must have the same number.
   bool on_ready(Rank rank, const std::optional<ReadyInfo>& info) {
     const bool fits = info && (!roster_.is_worker(rank) || info->training_samples == dataset_);
     if (info && !fits) {
-      suspect(
-          rank,
-          fmt::format("has {} training samples, this run has {}", info->training_samples, dataset_),
-          false);
+      suspect(rank,
+              fmt::format("has {} training samples, expected {}", info->training_samples, dataset_),
+              false);
     }
     roster_[rank].ready = fits;
     return info.has_value();
@@ -313,7 +312,7 @@ class Coordinator::Impl {
     roster_[rank].activity = info->activity;
     monitor_.on_news(rank, info->news);
     if (!roster_.is_worker(rank)) {
-      return true;  // a server has a journal, and no progress of its own
+      return true;  // a server has a journal, but no progress of its own
     }
     if (const auto report = logic_.on_progress(info->seconds, info->progress.samples, info->loss)) {
       monitor_.on_progress(*report);
@@ -326,7 +325,7 @@ class Coordinator::Impl {
       return false;
     }
     if (info->note.last) {
-      last_model_ = std::move(info->snapshot);  // evaluated when everybody is done
+      last_model_ = std::move(info->snapshot);  // evaluated when all are done
     } else if (auto whole = logic_.on_snapshot(std::move(*info))) {
       evaluator_.add(std::move(*whole));
     }
@@ -353,9 +352,8 @@ class Coordinator::Impl {
     }
     const auto missing = roster_.missing();
     if (!missing.empty() && node_.now() > gathering_.patience) {
-      throw RunFailed(fmt::format("{} missing: not at the rendezvous within {:g} s",
-                                  show_ranks(missing) + (missing.size() == 1 ? " is" : " are"),
-                                  gathering_.patience));
+      throw RunFailed(fmt::format("timed out after {:g} s waiting for {} to join",
+                                  gathering_.patience, show_ranks(missing)));
     }
   }
 
@@ -365,7 +363,7 @@ class Coordinator::Impl {
     }
     if (introduced_ && node_.now() - beat_ > job_.cluster.heartbeat / kHeartbeatsPerDeadline) {
       beat_ = node_.now();
-      tell_all(Control::kHeartbeat);  // a worker whose network is gone would wait for ever
+      tell_all(Control::kHeartbeat);  // lets a worker notice that its network is down
     }
     const SilenceLimits limits{gathering_.patience, job_.cluster.heartbeat};
     for (const Silence& silence : roster_.silent(node_.now(), limits)) {
@@ -382,12 +380,12 @@ class Coordinator::Impl {
       logic_.stop(*reason);
     }
     if (logic_.stopped() && !introduced_ && awaits_peers()) {
-      throw RunFailed(fmt::format("stopped by {} before everybody had come", *logic_.stopped()));
+      throw RunFailed(fmt::format("stopped by {} before all ranks had joined", *logic_.stopped()));
     }
     tell_to_stop();
   }
 
-  // Once there is a reason, and everybody can be told: once.
+  // Tells all processes once: when there is a reason and they can be reached.
   void tell_to_stop() {
     if (!logic_.stopped() || !introduced_ || told_to_stop_) {
       return;
@@ -399,7 +397,7 @@ class Coordinator::Impl {
     }
   }
 
-  // From the start of training on every worker has the quota of its speed; while it loads, none.
+  // Quotas hold from the start of training; while workers load, they are not limited.
   void look_at_service() {
     if (service_) {
       processes_.set_quotas(node_.now());
@@ -421,7 +419,7 @@ class Coordinator::Impl {
     monitor_.on_news(kCoordinator, service_news_);
   }
 
-  // `consequence`: it may have failed only because another one did.
+  // `consequence`: the process may have failed only because another one did.
   void suspect(Rank rank, const std::string& what, bool consequence) {
     cause_.suspect(fmt::format("{} ({}) {}", roster_.name(rank), whereabouts(rank), what),
                    node_.now(), consequence);
@@ -455,21 +453,21 @@ class Coordinator::Impl {
   RealNode node_;
   TcpFabric fabric_;
   std::unique_ptr<Rendezvous> rendezvous_;
-  const std::int64_t dataset_;  // training samples in it
+  const std::int64_t dataset_;  // number of training samples
   RunLogic logic_;
   EvaluationThread evaluator_;
-  Seconds looked_ = 0;                  // when it last looked at anything but messages
-  Seconds beat_ = 0;                    // when it last gave a sign of life
-  std::optional<Snapshot> last_model_;  // that the run leaves
+  Seconds looked_ = 0;                  // time of the last tick
+  Seconds beat_ = 0;                    // time of the last heartbeat sent
+  std::optional<Snapshot> last_model_;  // the final model of the run
   RunOutcome outcome_;
   Journal service_journal_;
   WorkerNews service_news_;
-  std::unique_ptr<MethodService> service_;  // from the start of training on
+  std::unique_ptr<MethodService> service_;  // set when training starts
   RootCause cause_;
   bool introduced_ = false;  // workers can be reached
   bool told_to_stop_ = false;
   bool leaving_ = false;
-  LocalProcesses processes_;  // last: killed before anything they talk to is gone
+  LocalProcesses processes_;  // last member: destroyed, and its processes killed, first
 };
 
 Coordinator::Coordinator(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)

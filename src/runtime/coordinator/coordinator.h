@@ -1,6 +1,6 @@
-// The coordinator of a real run: starts the workers or waits for them to come, brings them
-// together, watches over them, evaluates what they send, stops them in order, and leaves none of
-// those it started behind on any way out.
+// The coordinator of a real run: starts the workers or waits for them to join, tells them each
+// other's addresses, watches for failures, evaluates the models they send, and stops them in order.
+// The processes it started never outlive it.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,18 @@ namespace motley {
 
 class Coordinator {
  public:
-  // Opens the rendezvous. The references outlive it. Throws RunFailed.
+  // Opens the rendezvous. The references must outlive the coordinator. Throws RunFailed.
   Coordinator(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering);
-  ~Coordinator();  // of those it started none is left
+  ~Coordinator();  // kills the processes it started
 
   Endpoint rendezvous() const;
-  const std::string& token() const;  // of the rendezvous
-  // For the worker in this process; with another rank, for others in it. They need no rendezvous.
+  const std::string& token() const;  // needed to join at the rendezvous
+  // With this, the worker in this process joins without the rendezvous. Servers in this process use
+  // it with their own rank.
   Admission admission_of_host() const;
 
-  // All of the run. Throws RunFailed; everybody has been told why then. The calling thread must
-  // live until it returns.
+  // Runs the whole job. Throws RunFailed after telling all processes the reason. The processes that
+  // it starts die with the calling thread.
   RunOutcome run();
 
  private:

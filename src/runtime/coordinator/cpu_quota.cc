@@ -25,33 +25,34 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// In microseconds. A short period slows steps of a few milliseconds evenly; the kernel takes no
-// quota below the least, so a small one needs a longer period, which may be a second at most.
+// In microseconds. With a short period, even steps of a few milliseconds are slowed evenly. The
+// kernel accepts no quota below kLeastQuota, so small limits need a longer period, up to 1 s.
 constexpr double kPeriod = 10'000;
 constexpr double kLongestPeriod = 1'000'000;
 constexpr double kLeastQuota = 1'000;
 
-constexpr auto kRemovePatience = 1s;  // a process that was waited for may still be on its way out
+constexpr auto kRemovePatience = 1s;  // a process may still be leaving its cgroup after waitpid()
 constexpr auto kRemovePause = 5ms;
 
 constexpr std::string_view kOurs = "motley-";
 
 enum class Version { kV1, kV2 };
 
-// A mounted tree of groups.
+// A mounted cgroup hierarchy.
 struct Mount {
   Version version;
-  std::string root;                  // the group at the mount point, as seen from the whole tree
+  std::string root;                  // the cgroup at the mount point, within the hierarchy
   std::string point;                 // where it is mounted
   std::vector<std::string> options;  // in v1, the controllers are among them
 };
 
 int make_directory(const std::string& path) { return mkdir(path.c_str(), 0755) == 0 ? 0 : errno; }
 
-// Of a group: its control files go with it. What holds anything else stays.
+// Removes a cgroup; its control files go with it. Fails if it has children or processes.
 int remove_directory(const std::string& path) { return rmdir(path.c_str()) == 0 ? 0 : errno; }
 
-// In one call, because the kernel takes each call for a whole value. Never makes a file.
+// Writes with one call, because the kernel takes each write as a complete value. Never creates a
+// file.
 int write_control(const std::string& path, const std::string& text) {
   const int file = open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
   if (file < 0) {
@@ -66,7 +67,7 @@ int write_control(const std::string& path, const std::string& text) {
 std::string explained(int problem) {
   const bool no_right = problem == EACCES || problem == EPERM;
   return std::string(std::strerror(problem)) +
-         (no_right ? "; run as root, or have the group delegated to you" : "");
+         (no_right ? "; run as root, or have the cgroup delegated to you" : "");
 }
 
 Status write_or_fail(const CgroupKernel& kernel, const std::string& file, const std::string& text) {
@@ -108,13 +109,13 @@ Result<std::vector<std::string>> read_lines(const std::string& path) {
   return lines;
 }
 
-// Of a file that lists controllers in one line.
+// Parses a file that lists controllers in one line.
 bool lists_cpu(const std::string& path) {
   const auto lines = read_lines(path);
   return lines && !lines->empty() && contains(split(lines->front(), ' '), "cpu");
 }
 
-// "/a\040b" is "/a b": mountinfo has blanks and backslashes of paths in octal.
+// "/a\040b" is "/a b": mountinfo escapes spaces and backslashes in paths as octal.
 std::string unescaped(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -128,7 +129,7 @@ std::string unescaped(std::string_view text) {
 }
 
 // "32 31 0:29 /root /point rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct": any number of
-// fields may stand before the dash.
+// fields may precede the dash.
 std::optional<Mount> parse_mount(const std::string& line) {
   const auto fields = split(line, ' ');
   const auto dash = std::find(fields.begin() + std::min<std::ptrdiff_t>(6, std::ssize(fields)),
@@ -140,8 +141,8 @@ std::optional<Mount> parse_mount(const std::string& line) {
   return Mount{version, unescaped(fields[3]), unescaped(fields[4]), split(dash[3], ',')};
 }
 
-// In v1 every controller may have a tree of its own. Where both versions are mounted, v1 may have
-// taken the cpu controller, and v2 then does without.
+// In v1, each controller may have its own hierarchy. If both versions are mounted and v1 has the
+// cpu controller, v2 does not.
 Result<Mount> find_mount(const std::string& mounts) {
   const auto lines = read_lines(mounts);
   if (!lines) {
@@ -167,7 +168,7 @@ Result<Mount> find_mount(const std::string& mounts) {
   return *v2;
 }
 
-// The path of our group in the tree of that version: "4:cpu,cpuacct:/path" or "0::/path".
+// The path of our cgroup in the hierarchy of that version: "4:cpu,cpuacct:/path" or "0::/path".
 Result<std::string> membership(const std::string& memberships, Version version) {
   const auto lines = read_lines(memberships);
   if (!lines) {
@@ -184,11 +185,11 @@ Result<std::string> membership(const std::string& memberships, Version version) 
       return line.substr(second + 1);
     }
   }
-  return fail("{}: does not say in which cgroup we are", memberships);
+  return fail("{}: has no entry for our cgroup", memberships);
 }
 
-// The directory of our own group. Inside a container what is mounted may be another part of the
-// tree than the path speaks of: there the mount point is all we have.
+// The directory of our own cgroup. Inside a container, the mounted part of the hierarchy may not
+// contain our path; then the mount point is used.
 std::string own_group(const Mount& mount, std::string path) {
   const std::string root = mount.root == "/" ? "" : mount.root;
   const bool below = path == root || path.starts_with(root + "/");
@@ -201,15 +202,15 @@ std::string own_group(const Mount& mount, std::string path) {
   return !escapes && fs::is_directory(path, error) ? path : mount.point;
 }
 
-// Lets the groups below have the cpu controller (v2).
+// Enables the cpu controller for the child cgroups (v2).
 int hand_down_cpu(const CgroupKernel& kernel, const std::string& group) {
   const std::string file = group + "/cgroup.subtree_control";
   return lists_cpu(file) ? 0 : kernel.write(file, "+cpu");
 }
 
-// The nearest group from ours upwards that can hand the controller down. One that holds processes
-// cannot (EBUSY), and ours holds us: so it is seldom our own. Neither can one that has not been
-// given the controller (ENOENT).
+// The nearest cgroup, from ours upwards, that can enable the controller for its children. A cgroup
+// with processes cannot (EBUSY), so it is rarely our own, which contains this process. Nor can a
+// cgroup for which the controller is not enabled (ENOENT).
 Result<std::string> base_v2(const CgroupKernel& kernel, const Mount& mount, std::string group) {
   while (true) {
     const int problem = hand_down_cpu(kernel, group);
@@ -218,7 +219,7 @@ Result<std::string> base_v2(const CgroupKernel& kernel, const Mount& mount, std:
     }
     if (group == mount.point || (problem != EBUSY && problem != ENOENT)) {
       return fail("{}/cgroup.subtree_control: cannot write \"+cpu\": {}{}", group,
-                  explained(problem), problem == EBUSY ? "; processes are in this cgroup" : "");
+                  explained(problem), problem == EBUSY ? "; this cgroup contains processes" : "");
     }
     group = fs::path(group).parent_path().string();
   }
@@ -236,7 +237,7 @@ std::vector<fs::path> directories_in(const fs::path& path) {
   return found;
 }
 
-// Of "motley-12" and "motley-12-2" it is 12; 0 for what is not ours.
+// 12 for "motley-12" and "motley-12-2"; 0 for names that are not ours.
 pid_t owner_of(std::string_view name) {
   if (!name.starts_with(kOurs)) {
     return 0;
@@ -248,7 +249,7 @@ pid_t owner_of(std::string_view name) {
   return error == std::errc() && whole ? std::max(pid, 0) : 0;
 }
 
-// Removes what killed runs left behind. Whatever is still in use, the kernel keeps.
+// Removes cgroups left by killed runs. The kernel keeps those still in use.
 void sweep(const CgroupKernel& kernel, const std::string& base) {
   for (const fs::path& group : directories_in(base)) {
     const pid_t pid = owner_of(group.filename().string());
@@ -270,7 +271,7 @@ int cores_here() { return static_cast<int>(std::max(1U, std::thread::hardware_co
 CgroupKernel::CgroupKernel()
     : make(make_directory), remove(remove_directory), write(write_control) {}
 
-// <base>/motley-<pid>/<rank>. Removes what it made, also when it could not make all.
+// Cgroups <base>/motley-<pid>/<rank>. Removes those it created, also if creating one failed.
 class CpuQuotas::Groups {
  public:
   Groups(CgroupKernel kernel, Version version) : kernel_(std::move(kernel)), version_(version) {}
@@ -315,7 +316,7 @@ class CpuQuotas::Groups {
     MOTLEY_CHECK(cores > 0 && std::isfinite(cores), "{} cores for worker {}", cores, rank);
     const double exact_period = std::max(kPeriod, kLeastQuota / cores);
     if (exact_period > kLongestPeriod) {
-      return fail("{}: cannot be held to {:g} of a core: the kernel holds no less than {:g}",
+      return fail("{}: cannot be limited to {:g} of a core: the kernel's minimum is {:g}",
                   leaf(rank), cores, CpuQuotas::kLeastCores);
     }
     const std::string quota = std::to_string(std::lround(cores * exact_period));
@@ -323,8 +324,8 @@ class CpuQuotas::Groups {
     if (version_ == Version::kV2) {
       return write_or_fail(kernel_, leaf(rank) + "/cpu.max", quota + " " + period);
     }
-    // In this order: with the old quota and the new period the worker never has more than with both
-    // old or both new.
+    // In this order, so that in between, with old quota and new period, the limit never exceeds
+    // both the old and the new one.
     if (Status status = write_or_fail(kernel_, leaf(rank) + "/cpu.cfs_period_us", period);
         !status) {
       return status;
@@ -337,7 +338,7 @@ class CpuQuotas::Groups {
   }
 
  private:
-  // The name may be taken: by a killed run that had our pid, or by another of this process.
+  // The name may be in use by a killed run with the same pid, or by another run of this process.
   Status make_parent(const std::string& base) {
     const std::string name = fmt::format("{}/{}{}", base, kOurs, getpid());
     std::string group = name;

@@ -1,5 +1,5 @@
-// Real limits on the processor time of worker processes, kept by the kernel: one cgroup per worker,
-// under cgroup v1 or v2. So a worker of half the speed gets half the processor, whatever it runs.
+// Limits on the CPU time of worker processes, enforced by the kernel: one cgroup per worker, under
+// cgroup v1 or v2. A worker of half the speed gets half a core, whatever it runs.
 #pragma once
 
 #include <sys/types.h>
@@ -14,17 +14,17 @@
 
 namespace motley {
 
-// Cores that this process may use.
+// The number of cores that this process may use.
 int cores_here();
 
-// Where the kernel tells about groups, and the calls that change them. By default the real ones; a
-// test pretends: directories and files of its own do not come and go as those of a group do.
+// The files and calls through which the kernel shows and changes cgroups: the real ones by default.
+// Tests replace the calls, because a plain directory gets no control files when it is created.
 struct CgroupKernel {
   CgroupKernel();
 
   std::string memberships = "/proc/self/cgroup";
   std::string mounts = "/proc/self/mountinfo";
-  // All give 0, or what errno said.
+  // All return 0 or an errno value.
   std::function<int(const std::string& group)> make;
   std::function<int(const std::string& group)> remove;
   std::function<int(const std::string& file, const std::string& text)> write;
@@ -32,23 +32,23 @@ struct CgroupKernel {
 
 class CpuQuotas {
  public:
-  static constexpr double kLeastCores = 0.001;  // the kernel holds no less
+  static constexpr double kLeastCores = 0.001;  // the smallest limit that the kernel accepts
 
-  // Makes a group for each worker, without a limit yet; removes those of runs that were killed.
-  // Fails when no cpu controller is mounted, or without the right to make groups.
+  // Creates a cgroup for each worker, without a limit at first, and removes cgroups left by killed
+  // runs. Fails if no cpu controller is mounted, or without permission to create cgroups.
   static Result<CpuQuotas> create(int workers, CgroupKernel kernel = {});
 
-  // Removes the groups. Their processes must have ended: a group that is in use stays, for a later
-  // run to remove.
+  // Removes the cgroups. Their processes must have ended; a cgroup still in use stays until a later
+  // run removes it.
   ~CpuQuotas();
   CpuQuotas(CpuQuotas&&) noexcept;
   CpuQuotas& operator=(CpuQuotas&&) noexcept;
 
-  // From now on the worker uses at most so many cores' worth of time; at any time, any number of
-  // times. Fails below kLeastCores.
+  // Limits the worker to this many cores of CPU time. May be called at any time, repeatedly. Fails
+  // below kLeastCores.
   Status set(Rank rank, double cores);
 
-  // Puts a process into the worker's group: all its threads, and whatever it starts.
+  // Moves a process into the worker's cgroup, with all its threads and the processes it will start.
   Status add(Rank rank, pid_t pid);
 
  private:

@@ -28,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kNoRight =
-    "Permission denied; run as root, or have the group delegated to you";
+    "Permission denied; run as root, or have the cgroup delegated to you";
 
 class CpuQuotasV1 : public PretendedKernel {
  protected:
@@ -72,7 +72,7 @@ TEST_F(CpuQuotasV1, AQuotaMayChangeAndIsNeverAboveBothOldAndNew) {
                                       "0/cpu.cfs_period_us = 50000", "0/cpu.cfs_quota_us = 1000"}));
 }
 
-// No quota below 1 ms and no period above 1 s: the kernel takes neither.
+// The kernel accepts no quota below 1 ms and no period above 1 s.
 TEST_F(CpuQuotasV1, SmallQuotasHaveALongerPeriod) {
   auto quotas = CpuQuotas::create(1, kernel());
   ASSERT_TRUE(quotas);
@@ -87,7 +87,7 @@ TEST_F(CpuQuotasV1, SmallQuotasHaveALongerPeriod) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message,
             scratch_.file(group_) +
-                "/0: cannot be held to 0.0004 of a core: the kernel holds no less than 0.001");
+                "/0: cannot be limited to 0.0004 of a core: the kernel's minimum is 0.001");
 }
 
 TEST_F(CpuQuotasV1, TwoAtOnceHaveGroupsOfTheirOwn) {
@@ -99,13 +99,13 @@ TEST_F(CpuQuotasV1, TwoAtOnceHaveGroupsOfTheirOwn) {
   EXPECT_EQ(read(group_ + "/0/cpu.cfs_quota_us"), "2500");
   EXPECT_EQ(read(group_ + "-2/0/cpu.cfs_quota_us"), "7500");
 
-  *first = std::move(*second);  // what it had is removed, what it got is not
+  *first = std::move(*second);  // removes its old cgroups and keeps the new ones
   EXPECT_FALSE(exists(group_));
   EXPECT_TRUE(exists(group_ + "-2/0"));
 }
 
 TEST_F(CpuQuotasV1, RemovesWhatKilledRunsLeftAndNothingElse) {
-  // More than any process number: nobody has it.
+  // Larger than any pid, so no process has it.
   for (const char* name : {"motley-99999999", "motley-99999999-2", "motley-99999998", "motley-1",
                            "motley-", "motley-99999999x", "motley-0", "other-99999999"}) {
     v1("cpu/user/me/" + std::string(name));
@@ -219,7 +219,7 @@ TEST_F(CpuQuotasV2, ItGoesNoHigherThanTheMountPoint) {
   ASSERT_FALSE(quotas);
   EXPECT_EQ(quotas.error().message, scratch_.file("all/cgroup.subtree_control") +
                                         ": cannot write \"+cpu\": Device or resource busy; "
-                                        "processes are in this cgroup");
+                                        "this cgroup contains processes");
 }
 
 TEST_F(CpuQuotasV2, WithoutTheRightItSaysHowToGetIt) {
@@ -240,7 +240,7 @@ TEST_F(CpuQuotasV2, WithoutTheCpuControllerItFails) {
 
 class CpuQuotasElsewhere : public PretendedKernel {};
 
-// Systemd's hybrid layout: v2 is there, without the controller.
+// Systemd's hybrid layout: v2 is mounted, without the controller.
 TEST_F(CpuQuotasElsewhere, V1IsTakenWhereItHasTheController) {
   mount("/", "unified", "- cgroup2 cgroup2 rw");
   mount("/", "cpuset", "- cgroup cgroup rw,cpuset");
@@ -292,7 +292,7 @@ TEST_F(CpuQuotasElsewhere, TheMountPointMayHaveABlankInItsName) {
   EXPECT_TRUE(exists(ours("a b") + "/0"));
 }
 
-// With the real calls: nobody, root neither, makes a directory below a file.
+// With the real calls: nobody, not even root, can create a directory below a file.
 TEST_F(CpuQuotasElsewhere, APlaceThatCannotHoldGroupsIsNamed) {
   mount("/", "file", "- cgroup cgroup rw,cpu");
   member("4:cpu:/\n");
@@ -323,7 +323,7 @@ TEST_F(CpuQuotasElsewhere, WhatTheKernelDoesNotTellIsAnError) {
             scratch_.file("memberships") + ": cannot be read: No such file or directory");
   member("nonsense\n0::/\n");
   EXPECT_EQ(CpuQuotas::create(1, kernel()).error().message,
-            scratch_.file("memberships") + ": does not say in which cgroup we are");
+            scratch_.file("memberships") + ": has no entry for our cgroup");
   for (const char* line :
        {"", "-", "1 2 3", "1 2 3 / / rw -", "1 2 3 / / rw - cgroup", "- - - - -"}) {
     scratch_.write("mounts", line);
@@ -331,7 +331,7 @@ TEST_F(CpuQuotasElsewhere, WhatTheKernelDoesNotTellIsAnError) {
   }
 }
 
-// A process that waits for a byte, then keeps two threads busy until it has used so much processor
+// A process that waits for a byte, then keeps two threads busy until it has used the given CPU
 // time.
 class BusyProcess {
  public:
@@ -361,7 +361,8 @@ class BusyProcess {
 
   pid_t pid() const { return pid_; }
 
-  // Lets it go and waits for its end: the cores' worth of time it had; 0 when it did not end.
+  // Starts the work and waits for the exit. Returns the average number of cores used, or 0 if the
+  // process did not exit.
   double run() {
     const auto begin = std::chrono::steady_clock::now();
     EXPECT_EQ(write(go_, "go", 2), 2);
@@ -396,7 +397,7 @@ class BusyProcess {
   bool ended_ = false;
 };
 
-// On this very machine: either the limit holds, or we are told in one line why there is none.
+// On the machine that runs the test: either the limit works, or one line says why it cannot.
 TEST(CpuQuotas, TheKernelKeepsTheLimit) {
   std::vector<std::string> made;
   CgroupKernel kernel;
@@ -421,9 +422,9 @@ TEST(CpuQuotas, TheKernelKeepsTheLimit) {
     BusyProcess busy(0.2);
     ASSERT_TRUE(quotas->set(1, 1));
     ASSERT_TRUE(quotas->add(1, busy.pid()));
-    ASSERT_TRUE(quotas->set(1, 0.2));  // of a worker that is there already
+    ASSERT_TRUE(quotas->set(1, 0.2));  // a process is already in its cgroup
     EXPECT_EQ(contents(made[2] + "/cgroup.procs"), std::to_string(busy.pid()) + "\n");
-    // Unlimited, two threads have up to 2. What other programs use makes it less, never more.
+    // Without a limit, two threads use up to 2 cores. Load from other programs only lowers it.
     const double cores = busy.run();
     EXPECT_LT(cores, 0.3);
     EXPECT_GT(cores, 0);

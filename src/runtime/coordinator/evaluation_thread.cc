@@ -6,7 +6,7 @@
 namespace motley {
 namespace {
 
-// Evaluation must not take the processor from workers on the same machine.
+// Evaluation must not slow down workers on the same machine.
 constexpr int kNice = 10;
 
 }  // namespace
@@ -53,7 +53,7 @@ Seconds EvaluationThread::now() const {
 }
 
 void EvaluationThread::work() {
-  setpriority(PRIO_PROCESS, 0, kNice);  // of this thread alone, on Linux
+  setpriority(PRIO_PROCESS, 0, kNice);  // on Linux, affects only this thread
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });

@@ -1,4 +1,4 @@
-// Evaluates snapshots on a thread of its own, at low priority, while training goes on.
+// Evaluates snapshots on a separate low-priority thread while training goes on.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@
 
 namespace motley {
 
-// What came of a snapshot, and from when to when it was evaluated.
+// The result of an evaluation, and the time it took.
 struct EvaluatedSnapshot {
   SnapshotNote note;
   Evaluation evaluation;
@@ -23,20 +23,21 @@ struct EvaluatedSnapshot {
 
 class EvaluationThread {
  public:
-  // The task outlives it.
+  // The task must outlive this object.
   explicit EvaluationThread(Task& task);
-  // Abandons what is not evaluated yet.
+  // Drops snapshots that are not evaluated yet.
   ~EvaluationThread();
   EvaluationThread(const EvaluationThread&) = delete;
   EvaluationThread& operator=(const EvaluationThread&) = delete;
 
-  // The run began then: spans are seconds since. Before the first add().
+  // Sets the start of the run, which spans are relative to. Call before the first add().
   void set_beginning(Driver::Clock::time_point began) { began_ = began; }
-  // Any thread; never waits.
+  // May be called on any thread. Never blocks.
   void add(SnapshotInfo snapshot);
-  // One that was not taken yet, in order; never waits. Rethrows what the evaluation threw.
+  // The next result, in the order of add(), if there is one. Never blocks. Rethrows the exception
+  // of a failed evaluation.
   std::optional<EvaluatedSnapshot> take();
-  // True when everything added was evaluated.
+  // True when all added snapshots have been evaluated.
   bool idle();
 
  private:
@@ -45,7 +46,7 @@ class EvaluationThread {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  Task& task_;  // of the thread; the rest is guarded
+  Task& task_;  // used by the thread alone; the mutex guards the rest
   Driver::Clock::time_point began_;
   std::deque<SnapshotInfo> waiting_;
   std::deque<EvaluatedSnapshot> evaluated_;

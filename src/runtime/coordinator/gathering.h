@@ -1,4 +1,4 @@
-// Gathering: who takes part in a real run, and where they meet.
+// Gathering: which processes take part in a real run, and where they join.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,24 @@
 
 namespace motley {
 
-// Who takes part: processes that are started here, or that come by themselves.
+// The processes of a run: started by the coordinator, or started elsewhere and joining by
+// themselves.
 struct Gathering {
-  // The program that runs a worker or a server; "--join HOST:PORT --rank N" is added, and the token
-  // is in its environment as kTokenVariable. None: all come by themselves.
+  // The command that runs a worker or a server. "--join HOST:PORT --rank N" is appended, and the
+  // token is passed in the environment variable kTokenVariable. If empty, nothing is started here.
   std::vector<std::string> worker_command = {};
   std::string job_text = {};    // the resolved job, handed to every worker
-  CpuQuotas* quotas = nullptr;  // gives the workers their speeds; without it they are paced
-  bool workers_come = false;    // only servers are started here
+  CpuQuotas* quotas = nullptr;  // limits workers to their speeds; if null, they pace themselves
+  bool workers_come = false;    // workers are started elsewhere: only servers are started here
 
-  // Where the rendezvous is; port 0: any.
+  // Address and port of the rendezvous; port 0 takes any free port.
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;
-  // What all must agree with (runtime/rendezvous/rendezvous.h). Without a token one is made up.
-  // With a rank, the worker of that rank is in this process and needs no rendezvous.
+  // All processes must agree with this (runtime/rendezvous/rendezvous.h). If it has no token, a
+  // random one is used. If it has a rank, the worker of that rank is in this process and joins
+  // without the rendezvous.
   Peer host = {};
-  Seconds patience = 60;  // for everybody to come
+  Seconds patience = 60;  // time limit for all to join
 };
 
 }  // namespace motley

@@ -1,5 +1,5 @@
-// LocalProcesses: the workers and servers of a run that its coordinator starts on this machine,
-// with the CPU quotas that make them as slow as the job says. None outlives it.
+// LocalProcesses: the workers and servers that the coordinator starts on this machine, with CPU
+// quotas that hold the workers to the job's speeds. The processes never outlive this object.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,16 @@ namespace motley {
 
 class LocalProcesses {
  public:
-  // The references outlive it.
+  // The references must outlive this object.
   LocalProcesses(const Job& job, const Gathering& gathering)
       : job_(job), gathering_(gathering), quotas_(static_cast<std::size_t>(job.cluster.workers)) {}
 
-  // Whether this rank's process is started here; otherwise it comes by itself.
+  // Whether this rank's process is started here. Otherwise it is started elsewhere.
   bool starts(Rank rank) const;
-  // Starts one, which joins at `rendezvous`. Throws RunFailed.
+  // Starts the process, which joins at `rendezvous`. Throws RunFailed.
   pid_t start(Rank rank, const Endpoint& rendezvous, const std::string& token);
 
-  // Gives every worker the quota of its speed at this moment of training. Throws RunFailed.
+  // Sets every worker's quota to its speed at this time of the training. Throws RunFailed.
   void set_quotas(Seconds now);
 
   std::optional<ChildExit> poll() { return children_.poll(); }
@@ -35,7 +35,7 @@ class LocalProcesses {
 
   const Job& job_;
   const Gathering& gathering_;
-  std::vector<double> quotas_;  // of each worker, in cores; 0: none yet
+  std::vector<double> quotas_;  // of each worker, in cores; 0 if not set yet
   Children children_;
 };
 

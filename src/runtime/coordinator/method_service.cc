@@ -10,7 +10,7 @@
 
 namespace motley {
 
-// Blocks in slices, so that the service can be ended while the Node goes on.
+// Blocks only for short slices, so that the service can be ended without ending the Node.
 class MethodService::EndableNode final : public ForwardingNode {
  public:
   EndableNode(Node& node, const std::atomic<bool>& ending)
@@ -62,7 +62,7 @@ void MethodService::serve_on(Node& node) {
     result_ = serve(
         endable, job_, training_samples_, [this] { return stopping_.load(); }, journal_);
   } catch (const Interrupted&) {
-    // A worker is lost, and its process or its silence will tell why; or the service was ended.
+    // The service was ended, or a worker is lost: its exit status or a timeout gives the reason.
   } catch (...) {
     error_ = std::current_exception();
   }

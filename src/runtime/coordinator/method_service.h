@@ -1,10 +1,9 @@
-// MethodService: the method's part on the coordinator, on a thread of its own beside the watching.
-// It has a beginning and an end: one can be ended before the run is over, and another made on the
-// same Node.
+// MethodService: runs the method's service, its part on the coordinator, on a separate thread. It
+// can be ended before the run is over, and another one can then be started on the same Node.
 //
-//   MethodService service(node, job, training_samples, &journal);   // begins
+//   MethodService service(node, job, training_samples, &journal);   // starts
 //   ... while (!done) { watch; service.rethrow_failure(); } ...
-//   const ServiceResult result = service.end();
+//   const ServiceResult result = service.finish();
 #pragma once
 
 #include <atomic>
@@ -21,22 +20,22 @@ namespace motley {
 
 class MethodService {
  public:
-  // The references outlive it.
+  // The references must outlive this object.
   MethodService(Node& node, const Job& job, std::int64_t training_samples, Journal* journal);
   ~MethodService();  // ends it
   MethodService(const MethodService&) = delete;
   MethodService& operator=(const MethodService&) = delete;
 
-  // False once it has come to its own end, or when the method has none.
+  // False once the service has returned, or if the method has none.
   bool is_serving() const { return serving_; }
-  // The run ends early, in order: the service is to lead the workers to their end.
+  // Asks for an early, orderly end: the service then tells the workers to finish.
   void request_stop() { stopping_ = true; }
-  // Throws RunFailed when the service has failed.
+  // Throws RunFailed if the service has failed.
   void rethrow_failure();
 
-  // Waits until the run is over for the service, too. Throws RunFailed.
+  // Waits until the service returns. Throws RunFailed.
   ServiceResult finish();
-  // Ends it now, wherever it is; what it was doing is lost. Returns within kSlice.
+  // Interrupts the service; its result is lost. Returns within about kSlice.
   void end();
 
   static constexpr Seconds kSlice = 0.1;
@@ -52,7 +51,7 @@ class MethodService {
   std::atomic<bool> serving_ = true;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> ending_ = false;
-  // Of the thread, until it is no longer serving.
+  // Written by the thread; read once it is no longer serving.
   ServiceResult result_;
   std::exception_ptr error_;
   std::thread thread_;

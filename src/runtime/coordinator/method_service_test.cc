@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kSamples = 1'000;
 
-// A method whose service waits for its workers, and none ever comes.
+// A method whose service waits for messages of workers, which never arrive.
 Job waiting_job() { return simulated_job("partial_reduce", {1, 1, 1, 1}, 40, 25); }
 
 class MethodServiceTest : public testing::Test {

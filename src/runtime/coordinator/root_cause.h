@@ -1,12 +1,12 @@
-// RootCause: of all that goes wrong when a run fails, what it failed for. Pure: it is told the
-// time.
+// RootCause: finds the cause among the failures reported when a run fails. Pure: time is passed in.
 //
 //   cause.suspect("worker 2 (pid 77) failed: worker 1 is gone", now, true);
 //   cause.suspect("worker 1 (pid 76) was killed by signal 9", now, false);
 //   if (const auto why = cause.verdict(now)) { throw RunFailed(*why); }
 //
-// A failure that may be the consequence of another one is held back for a moment: the first cause
-// may show behind it. Of several of a kind the first one counts.
+// A cause is reported at once. A failure that may be the consequence of another one is held back
+// for kGrace, because its cause may be reported after it. Among several causes, or several
+// consequences, the first counts.
 #pragma once
 
 #include <optional>

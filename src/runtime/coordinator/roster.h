@@ -1,5 +1,6 @@
-// Roster: what a coordinator knows of each process of its run: workers by rank, then servers. It
-// decides who is still missing and who has been silent for too long. Pure: it is told the time.
+// Roster: what the coordinator knows about each process of its run: workers by rank, then servers.
+// It decides which are still missing and which have been silent for too long. Pure: time is passed
+// in.
 #pragma once
 
 #include <sys/types.h>
@@ -16,19 +17,19 @@
 
 namespace motley {
 
-// A worker, or a server.
+// A worker or a server.
 struct ProcessState {
-  pid_t pid = 0;      // of a process that was started here
-  Seconds heard = 0;  // when it last gave a sign of life
+  pid_t pid = 0;      // if it was started here
+  Seconds heard = 0;  // when its last message arrived
   std::optional<Endpoint> endpoint;
-  bool failed = false;      // and has said so
-  bool introduced = false;  // it knows the others, and sends heartbeats from now on
+  bool failed = false;      // it has reported a failure
+  bool introduced = false;  // it knows the others' addresses, and sends heartbeats from now on
   bool ready = false;
-  Activity activity;  // as it last told
+  Activity activity;  // last reported
   std::optional<DoneInfo> done;
 };
 
-// How long to wait for a sign of life.
+// How long a process may be silent.
 struct SilenceLimits {
   Seconds to_join = 0;
   Seconds heartbeat = 0;  // once introduced
@@ -36,7 +37,7 @@ struct SilenceLimits {
 
 struct Silence {
   Rank rank = kAnyRank;
-  Seconds patience = 0;  // that it has exceeded
+  Seconds patience = 0;  // the limit that it has exceeded
 };
 
 class Roster {
@@ -59,19 +60,20 @@ class Roster {
   bool all_done() const {
     return std::ranges::all_of(processes_, [](const auto& each) { return each.done.has_value(); });
   }
-  // Who has not joined.
+  // The ranks that have not joined.
   std::vector<Rank> missing() const;
 
-  // Everybody counts as heard at this moment.
+  // Restarts the silence timers of all processes.
   void hear_all(Seconds now);
-  // For so long nobody could be heard: it does not count as silence.
+  // No messages could be handled for so long: this time does not count as silence.
   void excuse(Seconds duration);
-  // Everybody has joined, and is told where the others are: by rank.
+  // Call when all have joined: marks them as introduced, and returns their endpoints by rank.
   std::vector<Endpoint> introduce(Seconds now);
-  // Who has been silent for too long. Who has joined and is not introduced may be silent.
+  // Processes that have been silent for too long. Those that have joined but are not introduced yet
+  // send no heartbeats, so they may be silent.
   std::vector<Silence> silent(Seconds now, const SilenceLimits& limits) const;
 
-  // Once all are done: by rank.
+  // Results by rank. Call when all are done.
   std::vector<DoneInfo> results() const;
 
  private:

@@ -39,7 +39,7 @@ class Variables {
     if (error != std::errc() || rest != end) {
       return fail("{}={}: not a number", name, value);
     }
-    if (number < low || number > high) {
+    if (number < low || number > high || value.starts_with('-')) {  // "-0" is not in the range
       return fail("{}={}: expected a number from {} to {}", name, value, low, high);
     }
     return number;

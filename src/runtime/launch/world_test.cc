@@ -206,7 +206,7 @@ std::vector<Variable> numbers() {
 
 TEST(World, AWrongNumberIsNamed) {
   for (const auto& [settings, name] : numbers()) {
-    for (const char* value : {"", "x", "3x", " 3", "+3", "0x3", "3.0", "-1", "9999999999",
+    for (const char* value : {"", "x", "3x", " 3", "+3", "0x3", "3.0", "-0", "-1", "9999999999",
                               "99999999999999999999", "-99999999999999999999"}) {
       const std::string error = error_of(with(settings, {{name, value}}));
       EXPECT_TRUE(error.starts_with(name + "=" + value + ": ")) << error;

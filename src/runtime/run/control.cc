@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-// Each kind of information names its fields once, for writing and for reading.
+// Each message type lists its fields once, in fields(), for both writing and reading.
 struct Writing {
   ByteWriter& bytes;
   template <class T>
@@ -26,7 +26,7 @@ struct Writing {
     std::visit([this](const auto& its) { (*this)(its); }, value);
   }
   void operator()(std::monostate) {}
-  // The number of entries of a list; its entries follow, each of so many bytes at least.
+  // The number of entries of a list, which follow. Each takes at least `least` bytes.
   template <class T>
   void count(const std::vector<T>& list, std::size_t /*least*/ = 1) {
     bytes.put(static_cast<std::uint64_t>(list.size()));
@@ -46,7 +46,7 @@ struct Reading {
   void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
   void operator()(FigureValue& value) { read(value, bytes.get<std::uint8_t>()); }
   void operator()(std::monostate&) {}
-  // An index that no kind of value has reads as nothing.
+  // An index that is not in the variant leaves the value empty.
   template <std::size_t kKind = 0>
   void read(FigureValue& value, std::size_t kind) {
     if constexpr (kKind < std::variant_size_v<FigureValue>) {
@@ -83,7 +83,7 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
   }
 }
 
-// A worker's journal. How far others are behind is the coordinator's.
+// A worker's journal. The entries on how far workers are behind are the coordinator's own.
 void fields(auto&& each, auto& entries) requires requires { entries.spans; }
 {
   each.count(entries.spans, 33);
@@ -187,7 +187,7 @@ void fields(auto&& each, auto& info) requires requires { info.reason; }
   each(info.reason);
 }
 
-// Whether the numbers can be what they are said to be. Of most kinds of information any may.
+// Whether the decoded values are plausible. Most message types accept any value.
 bool is_sound(const auto&) { return true; }
 
 bool is_moment(Seconds moment) { return moment >= 0 && moment < 1e9; }

@@ -1,23 +1,23 @@
-// What coordinator and workers say to each other, on Channel::kControl.
+// The messages between coordinator and workers, on Channel::kControl.
 //
 //   worker                          coordinator
-//     kJoin {where I listen}   ->
-//                              <-   kStart {job, where everybody listens}
-//     kClock                   ->                                            what time is it?
+//     kJoin {my endpoint}      ->
+//                              <-   kStart {job, all endpoints}
+//     kClock                   ->                                 asks for the time
 //                              <-   kClock {ClockInfo}
-//     kReady {ReadyInfo}       ->                                            data and model loaded
-//                              <-   kGo {GoInfo}                             all are; clocks start
-//     kHeartbeat, kProgress    ->                                            all the time
-//                              <-   kHeartbeat                               likewise
-//     kSnapshot                ->                                            a model to evaluate
-//     kAsk {why}               ->                                            please end early
-//                              <-   kStop {why}                              end early, in order
+//     kReady {ReadyInfo}       ->                                 data and model are loaded
+//                              <-   kGo {GoInfo}                  all are ready; clocks start
+//     kHeartbeat, kProgress    ->                                 periodically
+//                              <-   kHeartbeat                    periodically
+//     kSnapshot                ->                                 a model to evaluate
+//     kAsk {why}               ->                                 asks the run to end early
+//                              <-   kStop {why}                   end early, in order
 //     kDone {result}           ->
-//                              <-   kLeave                                   all are done
-//     kFailed {reason}         ->                                            instead of kDone
-//                              <-   kAbort {reason}                          the run fails
+//                              <-   kLeave                        all are done
+//     kFailed {reason}         ->                                 instead of kDone
+//                              <-   kAbort {reason}               the run has failed
 //
-// The kind is the header's tag. A message that does not decode is the sender's failure.
+// The kind of a message is its header's tag. If a message cannot be decoded, its sender has failed.
 #pragma once
 
 #include <optional>
@@ -51,13 +51,13 @@ enum class Control : std::int64_t {
   kAbort,
 };
 
-// To hand over what is still queued when a process ends.
+// Time limit for sending what is still queued when a process ends.
 inline constexpr double kGoodbyeSeconds = 2;
 
 inline Control kind_of(const Message& message) { return static_cast<Control>(message.header.tag); }
 inline Header header_of(Control kind) { return {.tag = static_cast<std::int64_t>(kind)}; }
 
-// Who gives no sign of life for cluster.heartbeat is lost; it gives so many meanwhile.
+// Heartbeats sent per cluster.heartbeat seconds. A process that is silent for so long is lost.
 inline constexpr double kHeartbeatsPerDeadline = 5;
 
 struct JoinInfo {
@@ -65,11 +65,12 @@ struct JoinInfo {
 };
 struct StartInfo {
   std::string job;                  // resolved, as job.toml
-  Seconds heartbeat = 0;            // between two signs of life
+  Seconds heartbeat = 0;            // interval between heartbeats
   std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
-// These travel as they lie in memory. Workers find out how far their clocks are from the
-// coordinator's (runtime/worker/clock_offset.h), so that moments of any two can be compared.
+// ClockInfo, GoInfo and ReadyInfo are sent as plain bytes. Workers measure the offset of their
+// clocks to the coordinator's (runtime/worker/clock_offset.h), so that times of any two workers can
+// be compared.
 struct ClockInfo {
   std::int64_t now_ns = 0;  // by the coordinator's clock
 };
@@ -77,17 +78,17 @@ struct GoInfo {
   std::int64_t began_ns = 0;  // the beginning of the run, by the coordinator's clock
 };
 struct ReadyInfo {
-  std::int64_t training_samples = 0;  // in its data set; 0: a server, which has none
+  std::int64_t training_samples = 0;  // in its data set; 0 for a server, which has none
 };
 struct ProgressInfo {
   Seconds seconds = 0;
   Progress progress;
-  LossMeter loss;  // of the samples since it last told
+  LossMeter loss;  // of the samples since its last report
   Activity activity;
   WorkerNews news;
 };
 struct FailedInfo {
-  Rank peer = kAnyRank;  // whose loss made it fail, if any
+  Rank peer = kAnyRank;  // the lost peer that made it fail, if any
   std::string reason;
 };
 
@@ -98,7 +99,7 @@ Payload encode(const SnapshotInfo& info);
 Payload encode(const DoneInfo& info);
 Payload encode(const FailedInfo& info);
 
-// nullopt when the bytes are not one of these.
+// nullopt if the bytes are not a valid Info.
 template <class Info>
 std::optional<Info> decode(const Payload& payload);
 

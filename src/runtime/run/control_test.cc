@@ -98,7 +98,7 @@ TEST(Control, AJournalComesBack) {
   EXPECT_EQ(told->news.entries.decisions, progress().news.entries.decisions);
 }
 
-TEST(Control, SpansThatCannotBeAreRefused) {
+TEST(Control, ImplausibleSpansAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
   for (const Span& span :
@@ -111,7 +111,7 @@ TEST(Control, SpansThatCannotBeAreRefused) {
   }
 }
 
-TEST(Control, WhatElseCannotBeIsRefused) {
+TEST(Control, OtherImplausibleValuesAreRefused) {
   const double infinite = std::numeric_limits<double>::infinity();
   const auto refused = [](auto change) {
     ProgressInfo info = progress();
@@ -144,7 +144,7 @@ Payload mutated(const Payload& payload, Random& random) {
   return Payload::copy_of(std::span(bytes));
 }
 
-// Never a crash, never more memory than there are bytes.
+// Decoding never crashes, and never allocates more memory than there are bytes.
 TEST(Control, DamagedMessagesAreRefusedOrRead) {
   Random random(3);
   int refused = 0;
@@ -155,7 +155,7 @@ TEST(Control, DamagedMessagesAreRefusedOrRead) {
     refused += decode<ProgressInfo>(mutated(encode(progress()), random)) ? 0 : 1;
     refused += decode<FailedInfo>(mutated(encode(FailedInfo{1, "why"}), random)) ? 0 : 1;
   }
-  EXPECT_GT(refused, 10'000);  // every cut and every addition, at least
+  EXPECT_GT(refused, 10'000);  // at least all truncated and all extended messages
 }
 
 }  // namespace

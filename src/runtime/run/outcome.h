@@ -1,4 +1,4 @@
-// What the processes of a run tell when they are done, and what the run came to.
+// What the processes of a run report when they are done, and the outcome of the run.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,19 @@ namespace motley {
 // A worker's or a server's result.
 struct DoneInfo {
   WorkerResult result;
-  std::int64_t cluster_samples = 0;  // used by all workers, as far as it knows
+  std::int64_t cluster_samples = 0;  // used by all workers, as far as this one knows
   std::int64_t bytes_sent = 0;
   std::int64_t paced_steps = 0;
   std::int64_t missed_steps = 0;
-  Figures figures = {};  // a server's, for the summary
+  Figures figures = {};  // of a server, for the summary
 };
 
-// How far a worker is.
+// A worker's figures so far.
 WorkerFigures figures_of(const WorkerResult& result, std::int64_t bytes_sent);
 
-// Of all workers by rank, then of all servers. The run lasts until its last worker is done; until
-// then the others wait, so the three parts of every worker's time add up to the run's.
+// `results` has all workers by rank, then all servers. The run lasts until its last worker is done.
+// Until then the others count as waiting, so compute, communicate and wait time of every worker add
+// up to the run's time.
 RunOutcome outcome_of(const std::vector<DoneInfo>& results, int workers);
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// What is recorded of a run is what it came to, for every method.
+// The record of a run agrees with its outcome, for every method.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -22,7 +22,7 @@ Job job_for(std::string_view sync) {
   job.strategy.allocation = "adaptive";
   job.strategy.of<PartialReduceOptions>().group = 2;
   job.strategy.of<HopOptions>().max_jump = 4;
-  job.cluster.bandwidth.assign(4, 1e7);  // so that moving bytes shows
+  job.cluster.bandwidth.assign(4, 1e7);  // slow enough that communication takes visible time
   return job;
 }
 
@@ -76,7 +76,7 @@ void expect_arrows_forward(const RunRecord& record) {
   EXPECT_LT(*heard_from.rbegin(), record.facts().workers + record.facts().servers);
 }
 
-// Where workers go at their own pace, how far apart they were is known.
+// If workers go at their own pace, the record says how far they are behind.
 void expect_behind(const RunRecord& record, bool at_own_pace) {
   ASSERT_EQ(record.behind().has_value(), at_own_pace);
   if (at_own_pace) {
@@ -109,11 +109,11 @@ std::vector<std::string_view> names() {
 INSTANTIATE_TEST_SUITE_P(OfEveryMethod, Recording, testing::ValuesIn(names()),
                          [](const auto& method) { return std::string(method.param); });
 
-// Of the samples since the evaluation before, whoever computed them and whoever told.
+// The training loss covers the samples since the last evaluation, whichever workers computed them.
 TEST(TrainLoss, IsTheSameHoweverManyWorkers) {
   std::vector<std::vector<Metric>> metrics;
   for (const int workers : {1, 4}) {
-    Job job = simulated_job("all_reduce", alike(workers), 40, 25);
+    Job job = simulated_job("all_reduce", equal_speeds(workers), 40, 25);
     job.train.eval_every = 10;
     RecordingMonitor monitor(job);
     run(job, monitor);
@@ -155,7 +155,7 @@ TEST(Decisions, AreRecordedWithTheirReasons) {
   EXPECT_EQ(kinds_decided(ashl), (Kinds{"plan", "stage"}));
 }
 
-// In a job of two servers each holds the fast workers back for the slowest, and says so.
+// With two servers, each makes the fast workers wait for the slowest and records the decision.
 TEST(Decisions, OfServersAreRecorded) {
   Job job = job_for("ps_ssp");
   job.strategy.allocation = "equal";

@@ -1,5 +1,5 @@
-// A run of a job, real or simulated, as its caller sees it: what is reported while it goes, and
-// what it came to.
+// A run of a job, real or simulated, as its caller sees it: reports during the run, and its
+// outcome.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@
 
 namespace motley {
 
-// Where a run stands.
+// The progress of a run.
 struct RunProgress {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::int64_t limit = 0;      // samples in the whole run
-  std::optional<double> loss;  // mean over the last samples known of
+  std::optional<double> loss;  // mean over the samples reported last
 };
 
-// Watches a run and may end it. Calls come one at a time, from the thread that called the run.
+// Watches a run and may end it. It is called on the thread that runs the run, one call at a time.
 class RunMonitor {
  public:
   virtual ~RunMonitor() = default;
-  // Training begins. While it goes `activity_of` may be called from the calls below, and tells what
-  // a worker is at.
+  // Training begins. `activity_of` says what a worker is doing; until training ends, it may be
+  // called from within the calls below.
   virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
-  // What a worker did; of a server and of kCoordinator, their journals alone.
+  // What a worker did. For a server and kCoordinator, `news` has only journal entries.
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
-  // Asked often. A reason ("SIGINT") ends the run in order: the step under way is finished, the
-  // model is kept.
+  // Called often. If it returns a reason ("SIGINT"), the run ends in order: the current step is
+  // finished and the model is kept.
   virtual std::optional<std::string> stop_requested() = 0;
-  // Asked often: true abandons the run at once; it fails.
+  // Called often. If it returns true, the run fails at once.
   virtual bool abandon_requested() = 0;
 };
 

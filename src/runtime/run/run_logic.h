@@ -1,15 +1,17 @@
-// RunLogic: what a run decides, whether it is real or simulated: what to report, which models to
-// evaluate, when to stop and why, and what the run came to. Pure: it knows no thread, socket or
-// clock; it is told what happens, and answers.
+// RunLogic: the decisions of a run, real or simulated: what to report, which models to evaluate,
+// when to stop and why, and the outcome. Pure: it uses no thread, socket or clock; it is told what
+// happens, and returns what to do.
 //
 //   RunLogic logic(rules_of(job, training_samples));
 //   if (const auto report = logic.on_progress(seconds, samples, loss)) {
-//   monitor.on_progress(*report); } if (auto whole = logic.on_snapshot(std::move(part))) { ...
-//   evaluate it, then ...
+//     monitor.on_progress(*report);
+//   }
+//   if (auto whole = logic.on_snapshot(std::move(part))) {
+//     ... evaluate *whole ...
 //     monitor.on_metric(logic.on_evaluation(whole->note, evaluation));
 //   }
 //   if (logic.stopped()) { ... tell the workers ... }
-//   RunEnd end = logic.finish(results, service, model);      // everybody is done
+//   RunEnd end = logic.finish(results, service, model);      // all are done
 #pragma once
 
 #include <cstdint>
@@ -25,9 +27,9 @@
 
 namespace motley {
 
-// Why a run ends early when its accuracy is what was aimed at.
+// The reason for which a run ends early when it reaches its target accuracy.
 inline constexpr const char* kTargetReached = "target";
-// What a run that was abandoned fails with.
+// The error message of a run that was abandoned.
 inline constexpr const char* kAbandoned = "interrupted; the model was not saved";
 
 struct RunRules {
@@ -38,7 +40,7 @@ struct RunRules {
 };
 RunRules rules_of(const Job& job, std::int64_t training_samples);
 
-// The end of a run: what it came to, and the model that is still to be evaluated.
+// The end of a run: its outcome, and the final model if it is still to be evaluated.
 struct RunEnd {
   RunOutcome outcome;
   std::optional<SnapshotInfo> evaluate;
@@ -48,29 +50,29 @@ class RunLogic {
  public:
   explicit RunLogic(RunRules rules) : rules_(rules) {}
 
-  // A worker has told where the run stands, and the losses since it last told. Returns what to
-  // report; nullopt when as much was reported before. The loss of a report is the mean over what
-  // all workers told since the report before.
+  // A worker has reported the progress of the run, and its losses since its last report. Returns
+  // what to pass on to the monitor, or nullopt if that many samples were passed on before. The loss
+  // passed on is the mean over all workers' losses since the last time.
   std::optional<RunProgress> on_progress(Seconds seconds, std::int64_t samples,
                                          const LossMeter& loss);
 
-  // A worker has sent its part of a model. Returns the model to evaluate once all parts are there,
-  // with the training loss since the evaluation before; nullopt also when a model at this point of
-  // the run was evaluated already.
+  // A worker has sent its part of a model. When all parts have arrived, returns the model to
+  // evaluate, with the training loss since the last evaluation. Returns nullopt if parts are
+  // missing, or if a model at this point of the run was already evaluated.
   std::optional<SnapshotInfo> on_snapshot(SnapshotInfo part);
 
-  // What came of an evaluation. A model that reaches the target stops the run.
+  // The result of an evaluation. A model that reaches the target stops the run.
   Metric on_evaluation(const SnapshotNote& note, const Evaluation& evaluation);
 
-  // Somebody wants the run to end early, in order. Returns whether that decides it: the first
-  // reason counts, and none once everybody is done.
+  // Requests an early, orderly end. Returns whether this request stops the run: the first reason
+  // counts, and none does after finish().
   bool stop(const std::string& reason);
-  // Why the run ends before its limit.
+  // Why the run ends before its limit, if it does.
   const std::optional<std::string>& stopped() const { return stopped_; }
 
-  // Everybody is done: `results` of all workers by rank, then of all servers; `model` is the one
-  // that the run leaves. It is evaluated as the model of the run's end. The figures of servers
-  // stand behind those of the service.
+  // All are done. `results` has all workers by rank, then all servers; `model` is the final model,
+  // which is evaluated unless the last evaluation was at the same point of the run. In the outcome,
+  // the figures of the servers follow those of the service.
   RunEnd finish(const std::vector<DoneInfo>& results, ServiceResult service, Snapshot model);
 
  private:
@@ -80,9 +82,9 @@ class RunLogic {
   const RunRules rules_;
   std::int64_t reported_samples_ = 0;
   LossMeter unreported_loss_;   // since the last report
-  LossMeter unevaluated_loss_;  // since the last model that was evaluated
+  LossMeter unevaluated_loss_;  // since the last model to evaluate
   SnapshotMerger merger_;
-  std::optional<std::int64_t> evaluated_samples_;  // where the last model was taken
+  std::optional<std::int64_t> evaluated_samples_;  // samples at the last model to evaluate
   std::optional<std::string> stopped_;
   bool is_over_ = false;
 };

@@ -64,7 +64,7 @@ TEST(RunLogic, AModelAtAPointOfTheRunIsEvaluatedOnce) {
   EXPECT_FALSE(logic.on_snapshot(whole_at(1.5, 50)));
   const auto next = logic.on_snapshot(whole_at(2, 100));
   ASSERT_TRUE(next);
-  EXPECT_EQ(next->note.loss.samples, 50);  // what the one before would have had
+  EXPECT_EQ(next->note.loss.samples, 50);  // the loss that the rejected snapshot did not take
 }
 
 TEST(RunLogic, TheStepOfAMetricIsRoundedUp) {
@@ -127,7 +127,7 @@ TEST(Outcome, WorkersFirstThenServers) {
   DoneInfo paced = worker_done(2, 100);
   paced.paced_steps = 4;
   paced.missed_steps = 1;
-  paced.result.allocation.last_look = "all alike";
+  paced.result.allocation.last_look = "equal speeds";
   const RunOutcome outcome = outcome_of({paced, worker_done(4, 90), DoneInfo{}}, 2);
   ASSERT_EQ(outcome.workers.size(), 2U);
   ASSERT_EQ(outcome.servers.size(), 1U);
@@ -136,11 +136,11 @@ TEST(Outcome, WorkersFirstThenServers) {
   EXPECT_EQ(outcome.samples, 100);
   EXPECT_EQ(outcome.workers[0].pace_missed, 0.25);
   EXPECT_EQ(outcome.workers[1].pace_missed, std::nullopt);
-  EXPECT_EQ(outcome.workers[0].wait_seconds, 2.5);  // also for the slower one
-  EXPECT_EQ(outcome.allocation.last_look, "all alike");
+  EXPECT_EQ(outcome.workers[0].wait_seconds, 2.5);  // including the wait for the slower worker
+  EXPECT_EQ(outcome.allocation.last_look, "equal speeds");
 }
 
-// Losses are sums of small whole numbers here, so that they add up exactly.
+// One report of a worker. Losses are small integers here, so sums are exact.
 struct Told {
   std::int64_t samples = 0;
   LossMeter loss;
@@ -153,7 +153,7 @@ std::vector<Told> any_course() {
   std::int64_t samples = 0;
   for (int step = 0; step < steps; ++step) {
     samples += *rc::gen::inRange(0, 3);
-    const auto behind = *rc::gen::inRange<std::int64_t>(0, 3);  // a worker that knows less
+    const auto behind = *rc::gen::inRange<std::int64_t>(0, 3);  // an outdated report
     course.push_back({std::max<std::int64_t>(0, samples - behind),
                       loss_of(*rc::gen::inRange(0, 100), *rc::gen::inRange(0, 5)),
                       *rc::gen::inRange(0, 4) == 0});

@@ -5,7 +5,7 @@
 namespace motley {
 namespace {
 
-// nullopt when a server has no number of that kind under this name.
+// nullopt if some server has no number of this type under this name.
 template <class Number>
 std::optional<std::vector<Number>> row_of(std::span<const Figures> of_each,
                                           const std::string& name) {

@@ -1,4 +1,4 @@
-// The figures of all servers of a run, as the summary shows them: one row for each name.
+// Merges the figures of all servers of a run for the summary: one row for each name.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace motley {
 
-// `of_each` has what each server returned, in the order of their ranks; all give the same names.
-// Numbers become rows with one value for every server. Of anything else the first server's stands.
+// `of_each` has the figures of each server, by rank; all servers use the same names. Numbers become
+// rows with one value per server. For any other value, the first server's is kept.
 Figures figures_of_servers(std::span<const Figures> of_each);
 
 }  // namespace motley

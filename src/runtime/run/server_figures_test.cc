@@ -17,7 +17,7 @@ TEST(ServerFigures, NumbersBecomeRowsByServer) {
   EXPECT_EQ(merged[3].value, FigureValue(1.0));
 }
 
-TEST(ServerFigures, OfNoServersAndOfServersWithoutAnyThereAreNone) {
+TEST(ServerFigures, AreEmptyWithoutServersOrWithoutFigures) {
   EXPECT_TRUE(figures_of_servers({}).empty());
   EXPECT_TRUE(figures_of_servers(std::vector<Figures>(3)).empty());
 }

@@ -1,4 +1,4 @@
-// What workers tell the run of their training: losses, and models to be evaluated.
+// What workers report about their training: losses, and models to evaluate.
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,9 @@
 
 namespace motley {
 
-// Mean training loss of a stretch of the run, gathered from what all workers tell.
+// Mean training loss over a part of the run, summed over the reports of all workers.
 struct LossMeter {
-  // A sum that is not finite is left out: a program that does not know its loss says NaN.
+  // Ignores a sum that is not finite: a program that does not know its loss reports NaN.
   void add(double more_sum, std::int64_t more_samples) {
     if (std::isfinite(more_sum)) {
       sum += more_sum;
@@ -25,7 +25,7 @@ struct LossMeter {
   std::optional<double> mean() const {
     return samples > 0 ? std::optional(sum / static_cast<double>(samples)) : std::nullopt;
   }
-  // Returns what was gathered, and begins anew.
+  // Returns the sums and resets them.
   LossMeter take() { return std::exchange(*this, {}); }
 
   double sum = 0;
@@ -36,9 +36,9 @@ struct LossMeter {
 struct SnapshotNote {
   Seconds seconds = 0;
   std::int64_t samples = 0;
-  bool last = false;  // the model that the run leaves
-  Evaluate evaluate;  // what it is a part of
-  LossMeter loss;     // of the training samples since the evaluation before; set by the run's logic
+  bool last = false;  // the final model of the run
+  Evaluate evaluate;  // the evaluation that it is a part of
+  LossMeter loss;     // of the training samples since the last evaluation; set by RunLogic
 };
 
 struct SnapshotInfo {

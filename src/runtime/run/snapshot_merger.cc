@@ -5,7 +5,7 @@
 namespace motley {
 namespace {
 
-// Sums of unequal length are no parts of one model: what is missing counts as 0.
+// Parts of one model have equal lengths. If they do not, missing values count as 0.
 void add_to(std::vector<float>& sum, const std::vector<float>& part, float weight) {
   sum.resize(std::max(sum.size(), part.size()), 0.0F);
   for (std::size_t i = 0; i < part.size(); ++i) {

@@ -1,4 +1,4 @@
-// SnapshotMerger: makes one model out of the parts that several workers send for an evaluation.
+// SnapshotMerger: averages the models that several workers send for one evaluation.
 #pragma once
 
 #include <map>
@@ -10,7 +10,8 @@ namespace motley {
 
 class SnapshotMerger {
  public:
-  // The mean of all parts, when this one is the last. It is as old as its latest part.
+  // Returns the mean of all parts once the last one has been added; its time is that of the latest
+  // part.
   std::optional<SnapshotInfo> add(SnapshotInfo part);
 
  private:
@@ -19,7 +20,7 @@ class SnapshotMerger {
     int parts = 0;
   };
 
-  std::map<std::int64_t, Sum> sums_;  // by the number of their evaluation
+  std::map<std::int64_t, Sum> sums_;  // by Evaluate::number
 };
 
 }  // namespace motley

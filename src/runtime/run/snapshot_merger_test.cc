@@ -19,7 +19,7 @@ TEST(SnapshotMerger, OnePartIsTheWhole) {
   EXPECT_EQ(whole->snapshot.parameters, (std::vector<float>{3, 6}));
 }
 
-TEST(SnapshotMerger, TheWholeIsTheMeanAndAsOldAsItsLatestPart) {
+TEST(SnapshotMerger, TheWholeIsTheMeanAtTheTimeOfItsLatestPart) {
   SnapshotMerger merger;
   EXPECT_FALSE(merger.add(part(7, 4, 1, 5)));
   EXPECT_FALSE(merger.add(part(7, 4, 2, 9)));

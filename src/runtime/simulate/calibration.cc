@@ -12,14 +12,14 @@ namespace motley {
 namespace {
 
 constexpr int kRepeats = 5;
-// Of a probe's step, beside its messages: long enough to fall asleep, and too short to hide the
-// messages of methods that compute meanwhile.
+// Compute time of a probe's step: long enough for the process to sleep, and too short to hide the
+// communication of methods that overlap it with computation.
 constexpr Seconds kPace = 1e-3;
-// What a run should last, roughly, and what a byte takes on its way, very roughly.
+// Rough duration of a run, and a very rough time per byte, from which the number of steps follows.
 constexpr Seconds kRun = 0.4;
 constexpr Seconds kPerByte = 4e-9;
 constexpr std::int64_t kFewestSteps = 12;
-constexpr std::int64_t kLeftOut = 4;  // one of so many parts of a run: its beginning
+constexpr std::int64_t kLeftOut = 4;  // the first 1/4 of a run is ignored
 
 constexpr double kLeastBandwidth = 1;  // of job/keys.cc
 constexpr double kMostBandwidth = 1e15;
@@ -29,7 +29,7 @@ constexpr Seconds kMostLatency = 10;
 class StillReplica final : public Replica {
  public:
   explicit StillReplica(std::size_t size) : parameters_(size), gradient_(size + kTail) {
-    // Sums of sums of it, step after step, should stay numbers for as long as a probe lasts.
+    // Small enough that repeated summing does not overflow during a probe.
     constexpr float kTiny = 1e-20F;
     Random random(1);
     for (std::size_t i = 0; i < size; ++i) {
@@ -48,7 +48,7 @@ class StillReplica final : public Replica {
   std::vector<float> gradient_;
 };
 
-// The largest x in [low, high], to 1e-4 of itself, at which `rising` is not above `target`.
+// The largest x in [low, high] with rising(x) <= target, to a relative precision of 1e-4.
 template <class Rising>
 double solve(const Rising& rising, double target, double low, double high) {
   while (high / low > 1 + 1e-4) {
@@ -117,8 +117,8 @@ Course simulated(const Job& probe, const Links& links) {
   return monitor.course(simulate(job, task, monitor));
 }
 
-// Either probe tells one of the two, given the other. The small one hardly depends on the
-// bandwidth, so taking turns ends after a few.
+// Given bandwidth, the small probe determines latency; given latency, the large one determines
+// bandwidth. The small probe hardly depends on bandwidth, so alternating converges in a few rounds.
 Result<Links> fit_links(const Job& small, const Job& large, const Probed& took) {
   constexpr int kTurns = 10;
   constexpr double kSettled = 1e-3;
@@ -135,7 +135,7 @@ Result<Links> fit_links(const Job& small, const Job& large, const Probed& took) 
         took.small, kLeastLatency, kMostLatency);
     if (step_of(large, {links.latency, kMostBandwidth}) >= took.large) {
       return fail(
-          "no bandwidth can be told: steps with {} parameters took no longer than with {}; is the "
+          "cannot measure bandwidth: steps with {} parameters took no longer than with {}; is the "
           "machine busy with something else?",
           large.model.parameters, small.model.parameters);
     }

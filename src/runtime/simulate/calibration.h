@@ -1,21 +1,21 @@
-// Calibration: the latency and bandwidth with which the simulator's links behave as a fabric does.
+// Calibration: finds the latency and bandwidth with which the simulator's links behave like a real
+// fabric.
 //
 //   const auto links = calibrate(job, parameters, [](const Job& probe) { return run(probe); });
 //
-// Two probes are run for real: short jobs of workers that are all alike and have no arithmetic,
-// only a pace. The small one is an all-reduce of next to nothing, which is latency; the large one
-// has the job's own method, codec, workers and size of model, which is bandwidth. Then the same two
-// are simulated, with other links until they take as long. So what is measured and what is fitted
-// are the product's own protocol, under the load that such a job makes: workers of one machine
-// share its cores and its memory, and a link's share of them depends on who else is at it.
+// Two probes are run for real: short jobs whose workers have equal speeds and compute nothing, but
+// are paced. The small probe all-reduces a tiny model and measures latency. The large one uses the
+// job's own method, codec, number of workers and model size, and measures bandwidth. Then both are
+// simulated with different links until the simulation takes as long as the real probes. So motley's
+// own protocol is measured, under the load of such a job: workers on one machine share its cores
+// and memory, so the speed of a link depends on how many others are in use.
 //
-// What happens to numbers on their way (adding in the ring, averaging, encoding, a server's
-// adding) takes no time in the simulator, so it is found in the bandwidth.
+// Arithmetic on messages (adding in the ring, averaging, encoding, adding on a server) takes no
+// time in the simulator, so its cost is included in the bandwidth.
 //
-// Steps are paced, for a node that has slept before it communicates is slower than one that has
-// not. What a run costs once (connections, first touches of memory) is in no link, so its first
-// quarter does not count. Each probe is run several times, in turn with the other, and the middle
-// one counts.
+// Steps are paced because a node is slower to communicate after a sleep. The first quarter of each
+// run is ignored, because one-time costs (connections, first access to memory) are not link costs.
+// The two probes alternate several times, and the median of each is used.
 //
 // Cost: a few seconds.
 #pragma once
@@ -37,45 +37,45 @@ struct Links {
   double bandwidth = 0;  // bytes per second
 };
 
-// The probe of a job with a model of so many parameters. Phantom: what runs it for real gives its
-// workers a StillTask.
+// The probe for a job, with a model of so many parameters. The model is a phantom; workers of a
+// real run use a StillTask.
 Job probe_for(const Job& job, std::int64_t parameters);
 
-// The least model that tells a bandwidth; the probe of a smaller one has so many.
+// The smallest model with which bandwidth can be measured. Probes of smaller models use this size.
 inline constexpr std::int64_t kLeastParameters = 500'000;
 
-// Where a run stood, from its beginning to its end.
+// The progress of a run at one time. A Course has them from start to end.
 struct Milestone {
   Seconds at = 0;
   std::int64_t samples = 0;
 };
 using Course = std::vector<Milestone>;
 
-// Seconds that a step of so many samples took, once the run was under way.
+// Seconds per step of `batch` samples, without the first quarter of the run.
 Seconds step_seconds(const Course& course, std::int64_t batch);
 
-// The course of a probe on links like these.
+// Simulates a probe with these links.
 Course simulated(const Job& probe, const Links& links);
 
-// How long a step of either probe took.
+// Seconds per step of each probe.
 struct Probed {
   Seconds small = 0;
   Seconds large = 0;
 };
 
-// The links with which the simulator takes as long. Fails when that cannot be told: the large
-// probe took no longer than its messages would without any bytes.
+// The links with which the simulated probes take as long. Fails if bandwidth cannot be measured
+// because the large probe took no longer than latency alone explains.
 Result<Links> fit_links(const Job& small, const Job& large, const Probed& took);
 
 struct Calibration {
   Links links;
-  std::string how;  // one line for a person: what was measured
+  std::string how;  // one line for people: what was measured
 };
 
 using RunProbe = std::function<Course(const Job& probe)>;
 Result<Calibration> calibrate(const Job& job, std::int64_t parameters, const RunProbe& run);
 
-// Keeps the course of a run.
+// Records the course of a run.
 class CourseMonitor : public RunMonitor {
  public:
   void on_progress(const RunProgress& progress) override {
@@ -85,14 +85,14 @@ class CourseMonitor : public RunMonitor {
   std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return false; }
 
-  // With the end of the run.
+  // The course including the end of the run.
   Course course(const RunOutcome& outcome) const;
 
  private:
   Course course_;
 };
 
-// What a probe trains: as a phantom it has no arithmetic, but it has numbers, and they travel.
+// The task of a probe: computes nothing, like a phantom, but has real parameters, which are sent.
 class StillTask final : public PhantomTask {
  public:
   using PhantomTask::PhantomTask;

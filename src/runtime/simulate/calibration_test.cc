@@ -1,4 +1,4 @@
-// Calibration against a fabric whose links are known: a simulated one.
+// Calibration against a fabric whose links are known because it is simulated.
 #include "runtime/simulate/calibration.h"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ double between(Random& random, double low, double high) {
   return low * std::pow(high / low, random.uniform());
 }
 
-// Whatever the method, the number of workers and the size of the model.
+// For any method, number of workers and model size.
 TEST(Calibration, FindsTheLinksOfAKnownFabric) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     Random random(seed);
     const char* syncs[] = {"all_reduce", "partial_reduce", "hop", "ps_bsp", "ashl", "local_sgd"};
     const int workers = 2 + static_cast<int>(random.below(6));
-    const Job job = simulated_job(syncs[seed % std::size(syncs)], alike(workers), 64, 100);
+    const Job job = simulated_job(syncs[seed % std::size(syncs)], equal_speeds(workers), 64, 100);
     const Links links{between(random, 5e-6, 1e-3), between(random, 1e7, 3e9)};
     const auto parameters = static_cast<std::int64_t>(between(random, 1e3, 1e7));
     const auto found = calibrate_on(links, job, parameters);
@@ -42,10 +42,10 @@ TEST(Calibration, FindsTheLinksOfAKnownFabric) {
   }
 }
 
-// What a run costs once is in no link, and what is told of it may be little.
+// One-time costs of a run are not link costs, also if progress is reported rarely.
 TEST(Calibration, IsNotMisledByTheStartOfARun) {
   const Links links{40e-6, 1e9};
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
     for (Milestone& moment : course) {
@@ -65,10 +65,10 @@ TEST(Calibration, IsNotMisledByTheStartOfARun) {
   EXPECT_NEAR(found->links.bandwidth / links.bandwidth, 1, 0.01);
 }
 
-// Something else may keep the machine busy now and then.
+// Other programs may disturb some of the runs.
 TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   const Links links{40e-6, 1e9};
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   int runs = 0;
   const auto found = calibrate(job, 1'000'000, [&](const Job& probe) {
     Course course = simulated(probe, links);
@@ -83,8 +83,8 @@ TEST(Calibration, SomeDisturbedRunsDoNotCount) {
   EXPECT_NEAR(found->links.bandwidth / links.bandwidth, 1, 0.01);
 }
 
-TEST(Calibration, SaysWhenThereIsNothingToTell) {
-  const Job job = simulated_job("all_reduce", alike(4), 64, 100);
+TEST(Calibration, FailsIfBandwidthCannotBeMeasured) {
+  const Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
   const auto found = calibrate(job, 1'000'000, [](const Job& probe) {
     const auto steps = static_cast<double>(*probe.train.steps);
     return Course{{steps * 1e-3, *probe.train.steps * probe.train.batch}};
@@ -99,7 +99,7 @@ TEST(Calibration, ACourseOfOneMomentCountsWhole) {
   EXPECT_DOUBLE_EQ(step_seconds({{5, 2}, {6, 12}}, 3), 1.5);
 }
 
-// It is handed to worker processes as text.
+// The probe is passed to worker processes as text.
 TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
   for (const char* sync : {"all_reduce", "partial_reduce", "hop", "ad_psgd", "ps_ssp", "ashl"}) {
     const Job job = good("cluster = {workers = 3, speeds = [1, 0.5, 0.25]}",
@@ -112,10 +112,10 @@ TEST(Calibration, AProbeIsAJobThatAFileCanHold) {
   }
 }
 
-// Numbers that are there travel in segments, those that are not in one piece: it takes as long.
+// Real parameters are sent in segments, phantom ones in one piece: both take as long.
 TEST(Calibration, AProbeWithoutNumbersTakesAsLongAsOneWithThem) {
   for (const char* sync : {"all_reduce", "partial_reduce", "hop", "ps_asp"}) {
-    Job job = probe_for(simulated_job(sync, alike(4), 64, 100), 200'000);
+    Job job = probe_for(simulated_job(sync, equal_speeds(4), 64, 100), 200'000);
     job.train.steps = 10;
     job.cluster.latency = 50e-6;
     job.cluster.bandwidth.assign(4, 1e9);

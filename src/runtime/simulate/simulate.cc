@@ -60,7 +60,7 @@ class Simulation {
   }
 
  private:
-  // One simulated worker, with a replica of its own, as a real one has.
+  // One simulated worker, with its own replica like a real one.
   struct Worker final : public Observer {
     Worker(Simulation& simulation, Rank its_rank)
         : sim(simulation), rank(its_rank), replica(simulation.task_.make_replica()) {}
@@ -89,21 +89,21 @@ class Simulation {
     std::unique_ptr<Replica> replica;
     Journal journal;
     WorkerResult result;
-    std::int64_t cluster_samples = 0;  // as of its last step
+    std::int64_t cluster_samples = 0;  // at its last step
     std::int64_t asked = 0;            // how often it has asked whether to stop
   };
 
   struct Server {
     Journal journal;
-    Figures figures;  // when it is over
+    Figures figures;  // set when it is done
   };
   Rank rank_of_server(std::size_t server) const {
     return job_.cluster.workers + static_cast<Rank>(server);
   }
 
-  // Workers that go from step to step together ask once in each step, and agree on the answer in
-  // the sum of their gradients. Phantom blocks carry no data, so here every worker gets the same
-  // answer to its n-th question: a stop counts from the first question that nobody has asked yet.
+  // Workers of a lock-step method ask once per step, and agree on the answer through the sum of
+  // their gradients. Phantom blocks carry no data, so the simulator gives every worker the same
+  // answer to its n-th call: a stop takes effect at the first n that no worker has reached yet.
   bool stop_requested(Worker& worker) {
     if (!job_.phantom()) {
       return logic_.stopped().has_value();
@@ -167,7 +167,7 @@ class Simulation {
   std::vector<DoneInfo> results() {
     std::vector<DoneInfo> all;
     for (const auto& worker : workers_) {
-      tell_news(*worker, worker->result);  // of what came after its last step
+      tell_news(*worker, worker->result);  // for what came after its last step
       all.push_back({.result = std::move(worker->result),
                      .cluster_samples = worker->cluster_samples,
                      .bytes_sent = bytes_sent(worker->rank)});
@@ -196,12 +196,12 @@ class Simulation {
   const std::int64_t training_samples_;
   RunLogic logic_;
   SimCluster cluster_;
-  std::unique_ptr<RingMeeting> meeting_;  // none: the workers are few
+  std::unique_ptr<RingMeeting> meeting_;  // null if there are few workers
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::unique_ptr<Server>> servers_;
   ServiceResult service_;
   Journal service_journal_;
-  WorkerNews news_;  // of whoever tells; its room is used again
+  WorkerNews news_;  // reused for every report, so that its memory is too
   WorkerNews service_news_;
   WorkerNews server_news_;
   std::int64_t most_asked_ = 0;

@@ -7,7 +7,7 @@
 
 namespace motley {
 
-// Throws RunFailed. One job, one outcome: nothing depends on the machine or the hour.
+// Throws RunFailed. Deterministic: the outcome depends on the job alone.
 RunOutcome simulate(const Job& job, Task& task, RunMonitor& monitor);
 
 }  // namespace motley

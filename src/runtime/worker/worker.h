@@ -33,10 +33,11 @@
 
 namespace motley {
 
-// kOfRankZero: workers start with rank 0's model, and at the end get its buffers again, because
-// each has its own statistics by then. kBroadcast: the models are already equal, because the seed
-// determines them.
-enum class Beginning { kBroadcast, kOfRankZero };
+// How workers get equal models to start with.
+// kAlreadyEqual: the seed determines the models, so they are equal.
+// kOfRankZero: rank 0's model is broadcast at the start. At the end its buffers are broadcast
+// again, because by then each worker has its own statistics.
+enum class Beginning { kAlreadyEqual, kOfRankZero };
 
 class Worker final : private FabricSink, private Observer {
  public:
@@ -110,7 +111,7 @@ class Worker final : private FabricSink, private Observer {
   Progress last_;
   WorkerResult so_far_;
   Replica* replica_ = nullptr;
-  Beginning beginning_ = Beginning::kBroadcast;
+  Beginning beginning_ = Beginning::kAlreadyEqual;
   Journal journal_;
   mutable std::mutex telling_;        // used by the training thread, the heartbeat and the sockets
   ProgressInfo progress_;             // guarded by telling_: the latest progress

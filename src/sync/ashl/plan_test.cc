@@ -175,7 +175,7 @@ RC_GTEST_PROP(Plan, JointRoundsAreEqualAsCompressed, ()) {
 }
 
 // Each sample has its worker's weight; the mean over all samples is 1/n for any shares.
-RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongAlikeWorkers, ()) {
+RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongEqualWorkers, ()) {
   std::vector<double> shares(*rc::gen::inRange<std::size_t>(1, 10));
   double sum = 0;
   for (double& share : shares) {

@@ -234,7 +234,7 @@ TEST(Hop, KeepsItsBoundsAndComesToAnEnd) {
 TEST(Hop, ReachesItsBoundsOnADirectedRing) {
   constexpr int kWorkers = 6;
   const Graph graph(kWorkers, directed_ring(kWorkers));
-  std::vector<double> speeds = alike(kWorkers);
+  std::vector<double> speeds = equal_speeds(kWorkers);
   speeds[2] = 0.002;
   for (const HopMode mode : {HopMode::kStandard, HopMode::kStaleness}) {
     for (const std::int64_t max_gap : {0, 1, 2, 4}) {
@@ -277,7 +277,7 @@ TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
     edges.push_back({a, (a + 2) % (2 * kPairs)});
     edges.push_back({a + 1, (a + 3) % (2 * kPairs)});
   }
-  std::vector<double> speeds = alike(2 * kPairs);
+  std::vector<double> speeds = equal_speeds(2 * kPairs);
   speeds[0] = speeds[1] = 0.002;
   Job job = hop_job(speeds, GraphKind::kEdges, 40);
   job.strategy.of<HopOptions>().edges = edges;
@@ -329,7 +329,7 @@ class RecordingTask final : public Task {
 // On the complete graph every worker averages with all others. Computed by hand, each model becomes
 // the mean of all models, minus its own step.
 TEST(Hop, OnTheCompleteGraphIsSynchronousModelAveraging) {
-  for (const auto& speeds : {alike(4), std::vector<double>{1, 0.3, 2, 1, 0.7}}) {
+  for (const auto& speeds : {equal_speeds(4), std::vector<double>{1, 0.3, 2, 1, 0.7}}) {
     constexpr std::int64_t kSteps = 40;
     const std::size_t workers = speeds.size();
     Job job = hop_job(speeds, GraphKind::kComplete, kSteps);
@@ -429,7 +429,7 @@ TEST(Hop, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
 // One worker and two workers.
 TEST(Hop, OfFewWorkersIsTraining) {
   for (const int workers : {1, 2}) {
-    Job job = hop_job(alike(workers), GraphKind::kRing, 300);
+    Job job = hop_job(equal_speeds(workers), GraphKind::kRing, 300);
     job.train.batch = 50 * workers;
     ToyTask task(1'000, 10, 3, 0.1);
     QuietMonitor monitor;
@@ -456,7 +456,7 @@ TEST(Hop, EndsWhenAWorkerIsLost) {
 }
 
 TEST(SampleServer, ARequestThatMakesNoSenseEndsTheRun) {
-  const Job job = hop_job(alike(2), GraphKind::kRing, 100);
+  const Job job = hop_job(equal_speeds(2), GraphKind::kRing, 100);
   const auto send = [&](std::int64_t tag, const Payload& payload) {
     SimCluster cluster(job.cluster);
     cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });

@@ -36,7 +36,7 @@ TEST(Hop, IterationRatesUnderRandomSlowdownsAreAsExpected) {
         Expected{GraphKind::kRingBased, 0.70, 1.40, 1.51},
         Expected{GraphKind::kDoubleRing, 0.70, 1.36, 1.53}}) {
     SCOPED_TRACE(static_cast<int>(graph));
-    Job job = hop_job(alike(16), graph, 1'500);
+    Job job = hop_job(equal_speeds(16), graph, 1'500);
     job.cluster.slowdowns = {{1.0 / 16, 6}};
     const double standard = rate(job);
     job.strategy.of<HopOptions>().mode = HopMode::kNotifyAck;
@@ -50,7 +50,7 @@ TEST(Hop, IterationRatesUnderRandomSlowdownsAreAsExpected) {
 }
 
 TEST(Hop, IterationRatesWithOneSlowWorkerAreAsExpected) {
-  std::vector<double> speeds = alike(16);
+  std::vector<double> speeds = equal_speeds(16);
   speeds[3] = 0.25;
   for (const GraphKind graph : {GraphKind::kRing, GraphKind::kRingBased, GraphKind::kDoubleRing}) {
     SCOPED_TRACE(static_cast<int>(graph));

@@ -97,7 +97,7 @@ RC_GTEST_PROP(LocalSgd, OneStepBetweenAveragesIsAllReduce, ()) {
   const auto batch = *rc::gen::inRange<std::int64_t>(2 * workers, 60);
   const std::int64_t rest = has_momentum ? 0 : *rc::gen::inRange<std::int64_t>(0, batch);
   ToyTask task(4 * batch + rest, 20, 5, 0.02, has_momentum ? 0.9 : 0);
-  Job job = local_job(alike(workers), batch, 30, 1);
+  Job job = local_job(equal_speeds(workers), batch, 30, 1);
   if (*rc::gen::arbitrary<bool>()) {
     job.strategy.allocation = "static";
     job.strategy.shares.front() = 3;
@@ -128,7 +128,7 @@ TEST(LocalSgd, AllWorkersEndWithTheSameModel) {
   for (const Choice& codec : kCodecs) {
     for (int workers = 1; workers <= 4; ++workers) {
       for (const std::int64_t h : {1, 3, 8, 100}) {
-        Job job = local_job(alike(workers), 20, 13, h);
+        Job job = local_job(equal_speeds(workers), 20, 13, h);
         job.strategy.codec = static_cast<CodecKind>(codec.value);
         ToyTask task(90, 10, 3, 0.05);
         std::vector<std::unique_ptr<Replica>> replicas;
@@ -149,7 +149,7 @@ TEST(LocalSgd, AllWorkersEndWithTheSameModel) {
 
 // Shares 3 : 1, two steps of -1/2 and of -5/2 each: 10 - 3/4 * 1 - 1/4 * 5.
 TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
-  Job job = local_job(alike(2), 4, 2, 2);
+  Job job = local_job(equal_speeds(2), 4, 2, 2);
   job.strategy.allocation = "static";
   job.strategy.shares = {3, 1};
   Slopes replicas = slopes({1, 5});
@@ -171,7 +171,7 @@ TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
 // Four workers, but samples for only two of them in the last step: the models of the others do not
 // change.
 TEST(LocalSgd, WithoutSamplesThereIsNoStep) {
-  Job job = local_job(alike(4), 4, 2, 2);
+  Job job = local_job(equal_speeds(4), 4, 2, 2);
   job.train.epochs = 1;
   Slopes replicas = slopes({1, 2, 3, 4});
   train_all(job, 6, replicas);
@@ -184,7 +184,7 @@ TEST(LocalSgd, WithoutSamplesThereIsNoStep) {
 // Two rounds of two steps of -1/2: the change d is -1 each time. v = d, then 3/2 d; the outer steps
 // are 1/2 (d + 1/2 d) = -3/4 and 1/2 (d + 3/4 d) = -7/8.
 TEST(LocalSgd, TheOuterStepIsNesterovs) {
-  Job job = local_job(alike(2), 4, 4, 2);
+  Job job = local_job(equal_speeds(2), 4, 4, 2);
   job.strategy.of<LocalSgdOptions>().outer_lr = 0.5;
   job.strategy.of<LocalSgdOptions>().outer_momentum = 0.5;
   Slopes replicas = slopes({1, 1});
@@ -202,7 +202,7 @@ TEST(LocalSgd, TheOuterStepIsNesterovs) {
 TEST(LocalSgd, EveryLossIsReportedOnce) {
   for (const std::int64_t h : {1, 3, 4}) {
     Slopes replicas = slopes({1, 1, 1});
-    const auto told = train_all(local_job(alike(3), 6, 10, h), 1'000, replicas);
+    const auto told = train_all(local_job(equal_speeds(3), 6, 10, h), 1'000, replicas);
     EXPECT_EQ(told[0].loss_samples, 60);
     EXPECT_DOUBLE_EQ(told[0].loss_sum, 20 * (1 + 2 + 3));
     EXPECT_EQ(told[1].loss_samples + told[2].loss_samples, 0);
@@ -232,7 +232,7 @@ TEST(LocalSgd, AllLeaveTogetherWhenAsked) {
 // Averages happen every 40 samples; those that pass a multiple of 50 are evaluated, and the last
 // one.
 TEST(LocalSgd, EvaluatesAveragesOnly) {
-  Job job = local_job(alike(2), 10, 21, 4);
+  Job job = local_job(equal_speeds(2), 10, 21, 4);
   job.train.eval_every = 5;
   ToyTask task(1'000, 10, 3, 0.1);
   QuietMonitor monitor;
@@ -247,7 +247,7 @@ TEST(LocalSgd, EvaluatesAveragesOnly) {
 // Nothing is sent between averages.
 TEST(LocalSgd, ExchangesOncePerAverage) {
   const auto bytes_with = [](const std::string& sync, CodecKind codec) {
-    Job job = local_job(alike(4), 64, 32, 8);
+    Job job = local_job(equal_speeds(4), 64, 32, 8);
     job.strategy.sync = sync;
     job.strategy.codec = codec;
     const RunOutcome outcome = simulate_phantom(job);

@@ -42,7 +42,7 @@ class NotingGate final : public CommitGate {
 // For a real model and for a phantom.
 TEST(ParameterServer, AGatesNotesReachTheWorker) {
   for (const bool phantom : {false, true}) {
-    const Job job = simulated_job("ps_asp", alike(1), 10, 1);
+    const Job job = simulated_job("ps_asp", equal_speeds(1), 10, 1);
     SimCluster cluster(job.cluster, 1);
     Journal journal;
     Figures figures;

@@ -92,7 +92,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
   const int workers = *rc::gen::inRange(2, 9);
   const auto seed = *rc::gen::arbitrary<std::uint32_t>();
   const int rounds = *rc::gen::inRange(1, 6);
-  const Job job = job_of(alike(workers), 2, workers, 1'000);
+  const Job job = job_of(equal_speeds(workers), 2, workers, 1'000);
   Models models = still_models(workers, *rc::gen::element<std::size_t>(30, 20'000), seed);
   Random random(seed, 99);
   SimCluster cluster(job.cluster);
@@ -155,7 +155,7 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
 // A third is not a float. If the weights of a group of three summed to more than 1, thousands of
 // groups would show it.
 TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
-  const Job job = job_of(alike(3), 3, 30, 5'000);
+  const Job job = job_of(equal_speeds(3), 3, 30, 5'000);
   Models models = still_models(3, 50, 1);
   const auto sum = sum_of(models);
   run_all(job, 300, models);
@@ -374,14 +374,14 @@ TEST(PartialReduce, DoesNotWaitForTheSlowest) {
   for (const double jitter : {0.0, 0.05}) {
     EXPECT_GT(gain({1, 1, 1, 1, 1, 1, 1, 0.5}, 2, jitter), 1.65) << jitter;
     EXPECT_GT(gain({1, 1, 1, 1, 1, 1, 1.0 / 3, 1.0 / 3}, 2, jitter), 2.2) << jitter;
-    EXPECT_GT(gain(alike(8), 2, jitter), 0.97) << jitter;
-    EXPECT_GT(gain(alike(8), 4, jitter), 0.97) << jitter;
+    EXPECT_GT(gain(equal_speeds(8), 2, jitter), 0.97) << jitter;
+    EXPECT_GT(gain(equal_speeds(8), 4, jitter), 0.97) << jitter;
   }
 }
 
 // A worker that still waits at the end for a connection that is no longer possible may leave.
 TEST(PartialReduce, TheFilterDoesNotDelayTheEnd) {
-  std::vector<double> speeds = alike(32);
+  std::vector<double> speeds = equal_speeds(32);
   speeds[0] = 0.02;
   Job job = job_of(speeds, 2, 256, 1);
   job.train.steps.reset();
@@ -410,7 +410,8 @@ TEST(PartialReduce, TimesAddUp) {
 // A worker is lost at a random time, while it computes, waits or averages.
 RC_GTEST_PROP(PartialReduce, EndsWhenAWorkerIsLost, ()) {
   const int workers = *rc::gen::inRange(2, 6);
-  const Job job = job_of(alike(workers), *rc::gen::inRange(2, workers + 1), 10 * workers, 1'000);
+  const Job job =
+      job_of(equal_speeds(workers), *rc::gen::inRange(2, workers + 1), 10 * workers, 1'000);
   Models models = still_models(workers, *rc::gen::element<std::size_t>(30, 20'000), 1);
   SimCluster cluster(job.cluster);
   start_all(cluster, job, 5'000, models);
@@ -425,7 +426,7 @@ RC_GTEST_PROP(PartialReduce, EndsWhenAWorkerIsLost, ()) {
 }
 
 TEST(PartialReduce, ASignalThatMakesNoSenseEndsTheRun) {
-  const Job job = job_of(alike(2), 2, 20, 100);
+  const Job job = job_of(equal_speeds(2), 2, 20, 100);
   for (const ReadySignal& signal : {ReadySignal{0, -1, 10}, ReadySignal{0, 10, 0}}) {
     SimCluster cluster(job.cluster);
     cluster.start(kCoordinator, [&](Node& node) { serve(node, job, 100, [] { return false; }); });

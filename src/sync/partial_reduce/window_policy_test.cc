@@ -61,7 +61,7 @@ class TimedCrowd {
     }
   }
 
-  void make_alike() { std::ranges::fill(period_, 1.0); }
+  void make_speeds_equal() { std::ranges::fill(period_, 1.0); }
 
   void run() {
     while (!over_) {
@@ -233,7 +233,7 @@ TEST(WindowPolicy, GroupsAreAsLargeAsWanted) {
   rules.group = 4;
   rules.window = 20;
   TimedCrowd crowd(rules, 0.01, 7, 400);
-  crowd.make_alike();
+  crowd.make_speeds_equal();
   crowd.run();
   const double mean = static_cast<double>(crowd.statistics().members) /
                       static_cast<double>(crowd.statistics().groups);

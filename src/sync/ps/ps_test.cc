@@ -25,7 +25,7 @@ std::vector<float> trained(const Job& job, std::int64_t samples, double momentum
 // equal those of all_reduce.
 RC_GTEST_PROP(PsBsp, EqualsAllReduce, ()) {
   const int workers = *rc::gen::inRange(1, 7);
-  Job job = simulated_job("all_reduce", alike(workers), *rc::gen::inRange(workers, 64),
+  Job job = simulated_job("all_reduce", equal_speeds(workers), *rc::gen::inRange(workers, 64),
                           *rc::gen::inRange(1, 40));
   for (std::size_t rank = 0; rank < job.strategy.shares.size(); ++rank) {
     job.cluster.speeds[rank] = *rc::gen::element(0.25, 0.5, 1.0);
@@ -203,7 +203,7 @@ TEST(Ps, AServerIsToldNonsense) {
       {{header_of(ServerKind::kLeave), {}}, {header_of(ServerKind::kLeave), {}}},
   };
   for (const auto& said : cases) {
-    const Job job = simulated_job("ps_ssp", alike(2), 20, 10);
+    const Job job = simulated_job("ps_ssp", equal_speeds(2), 20, 10);
     SimCluster cluster(job.cluster, 1);
     cluster.start(2, [&](Node& node) { run_server(node, job); });
     cluster.start(0, [&](Node& node) {
@@ -224,7 +224,7 @@ TEST(Ps, AServerIsToldNonsense) {
 // Pushes are encoded, answers are not.
 TEST(Ps, WorkersSendWhatTheCodecSays) {
   const auto bytes = [](const char* sync, CodecKind codec) {
-    Job job = simulated_job(sync, alike(4), 400, 300);
+    Job job = simulated_job(sync, equal_speeds(4), 400, 300);
     job.strategy.codec = codec;
     double sum = 0;
     for (const WorkerSummary& worker : simulate_phantom(job).workers) {
