@@ -32,7 +32,7 @@ Checked check_allocation(const MethodSchema& method, const Job& job) {
                   job.strategy.allocation, job.strategy.sync)};
 }
 
-// Rounding whole models again and again would lose what a step changed; only changes can be
+// Rounding whole models again and again would lose what a step changed. Only changes can be
 // rounded.
 Checked check_codec(const MethodSchema& method, const Job& job) {
   if (method.exchanges != ExchangeKind::kModels || job.strategy.codec == CodecKind::kNone) {

@@ -27,17 +27,17 @@ TEST(CheckStrategy, GroupsFitTheCluster) {
                 .strategy.of<PartialReduceOptions>()
                 .window,
             1);
-  // Ten iterations of every worker.
+  // As many groups as ten iterations of every worker need.
   EXPECT_EQ(good(job).strategy.of<PartialReduceOptions>().window, 20);
   EXPECT_EQ(good(job + "partial_reduce.group = 3").strategy.of<PartialReduceOptions>().window, 14);
-  // Beside another method they may stand, whatever the cluster.
+  // With another method they are unused, so any values are allowed.
   EXPECT_EQ(good("strategy.partial_reduce.group = 9\nstrategy.partial_reduce.filter = false")
                 .strategy.of<PartialReduceOptions>()
                 .filter,
             false);
 }
 
-// What is wrong with a job of 4 workers that has these settings of Hop, behind "strategy.hop.".
+// The error of a job with 4 workers and these settings of Hop, without the prefix "strategy.hop.".
 std::string hop_error(const std::string& settings) {
   const std::string message =
       error_of("cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\n" + settings);
@@ -50,16 +50,17 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
             "strategy.hop.backup is 2, but must be below the smallest in-degree of the graph, "
             "which is 2");
   EXPECT_EQ(hop_error("mode = 'backup'"),
-            "strategy.hop.mode = \"backup\" needs tokens, strategy.hop.max_gap above 0: without "
-            "them nothing bounds the gap between workers");
+            "strategy.hop.mode = \"backup\" needs tokens: set strategy.hop.max_gap above 0; "
+            "without tokens nothing bounds the gap between workers");
   EXPECT_EQ(hop_error("staleness = -1"),
             "strategy.hop.staleness is -1, but must be from 0 to 1000");
   EXPECT_EQ(hop_error("max_jump = 2\nmax_gap = 5"),
             "strategy.hop.max_jump needs strategy.hop.mode = \"backup\" or \"staleness\", not "
-            "\"standard\": neighbours miss the updates of skipped iterations");
-  EXPECT_EQ(hop_error("max_jump = 2\nmode = 'staleness'"),
-            "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a worker "
-            "how far behind it is");
+            "\"standard\": neighbours do not get updates of skipped iterations");
+  EXPECT_EQ(
+      hop_error("max_jump = 2\nmode = 'staleness'"),
+      "strategy.hop.max_jump needs tokens: set strategy.hop.max_gap above 0; tokens tell a worker "
+      "how far behind it is");
   EXPECT_EQ(
       hop_error("edges = [[0, 1]]"),
       "strategy.hop.edges is for strategy.hop.graph = \"edges\", but strategy.hop.graph is not "
@@ -83,7 +84,7 @@ TEST(CheckStrategy, SettingsOfHopFitTogether) {
       "mode = 'backup'\nbackup = 2\nmax_gap = 5\nmax_jump = 10");
   EXPECT_EQ(job.strategy.of<HopOptions>().backup, 2);
   EXPECT_EQ(job.strategy.of<HopOptions>().max_jump, 10);
-  // Beside another method they may stand, whatever they are.
+  // With another method they are unused, so any values are allowed.
   EXPECT_EQ(good("strategy.hop.max_jump = 2\nstrategy.hop.edges = [[0, 9]]").strategy.sync,
             "all_reduce");
 }
@@ -98,7 +99,7 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(hop_error("edges = [[0, 4]]\ngraph = 'edges'"),
             "strategy.hop.edges has [0, 4], but cluster.workers is 4 and ranks count from 0");
   EXPECT_EQ(hop_error("edges = [[0, 0]]"),
-            "strategy.hop.edges[0] is from worker 0 to itself, which every worker has");
+            "strategy.hop.edges[0] is from worker 0 to itself; such edges are implicit");
   EXPECT_EQ(hop_error("edges = [[0, 1, 2]]"),
             "strategy.hop.edges[0] should be an edge, [from, to]");
   EXPECT_EQ(hop_error("edges = [[0, -1]]"),
@@ -106,7 +107,7 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(hop_error("edges = 3"),
             "strategy.hop.edges is an integer, but should be an array of edges, [from, to] each");
   EXPECT_EQ(hop_error("graph = 'edges'"),
-            "strategy.hop.edges is missing, and needed for strategy.hop.graph = \"edges\"");
+            "strategy.hop.edges is missing; it is needed for strategy.hop.graph = \"edges\"");
   EXPECT_EQ(error_of("cluster.workers = 5\nstrategy.sync = 'hop'\n"
                      "strategy.hop.graph = 'double_ring'"),
             "job.toml:3: strategy.hop.graph = \"double_ring\" needs an even number of workers, but "
@@ -123,16 +124,16 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
                "mode = 'staleness'\ngraph = 'edges'\n" +
                ring + "]"),
       "job.toml:4: strategy.hop.edges with staleness 50 and no tokens lets workers get 5049 "
-      "iterations ahead, and queues have no room for that: give strategy.hop.max_gap");
+      "iterations ahead, which is too far for the queues: set strategy.hop.max_gap");
   EXPECT_EQ(error_of("cluster.workers = 2000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n"
                      "strategy.hop.graph = 'complete'"),
-            "job.toml:4: strategy.hop.graph = \"complete\" takes 1024 workers at most, but "
+            "job.toml:4: strategy.hop.graph = \"complete\" takes at most 1024 workers, but "
             "cluster.workers is 2000");
   const std::string many = "cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'hop'\n";
   EXPECT_EQ(error_of(many), "accepted");
   EXPECT_EQ(error_of(many + "strategy.hop.graph = 'edges'\nstrategy.hop.edges = [[0, 1], [1, 0]]"),
-            "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes 4096 at "
-            "most");
+            "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes at "
+            "most 4096");
   EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'ad_psgd'"),
             "job.toml:1: cluster.workers is 5000, but strategy.sync = \"ad_psgd\" takes 4096 at "
             "most");
@@ -147,7 +148,7 @@ TEST(CheckStrategy, ServersAreNotMoreThanWorkers) {
             "job.toml:4: strategy.ps.servers is 3, but cluster.workers is 2: there cannot be more "
             "servers than workers");
   EXPECT_EQ(servers_of(good("cluster.workers = 2\n[strategy]\nsync = 'ashl'\nps.servers = 2")), 2);
-  // Beside another method they rest.
+  // With another method they are unused.
   EXPECT_EQ(servers_of(good("cluster.workers = 2\nstrategy.ps.servers = 3")), 0);
 }
 

@@ -1,4 +1,4 @@
-// The names that keys of a job can choose from. Those of methods are with the methods.
+// The names that keys of a job accept. The choices of a method's keys are defined by the method.
 #pragma once
 
 #include <algorithm>
@@ -35,21 +35,23 @@ inline constexpr Choice kIsolations[] = {
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 
 inline constexpr Choice kAllocations[] = {
-    {"equal", "every worker computes as many samples as the others"},
-    {"static", "in the proportion that strategy.shares gives"},
-    {"adaptive", "every window of steps, so that all workers take equally long (Chao et al.)"},
-    {"dynamic", "every epoch, in proportion to the speeds of the last one (Vineeth)"},
+    {"equal", "every worker computes the same number of samples"},
+    {"static", "in the proportions that strategy.shares gives"},
+    {"adaptive",
+     "adjusted every window of steps so that all workers take equally long (Chao et al.)"},
+    {"dynamic", "set every epoch in proportion to the speeds measured in the last one (Vineeth)"},
 };
 inline constexpr Choice kCodecs[] = {
-    choice("none", CodecKind::kNone, "numbers travel as 32-bit floats"),
-    choice("fp16", CodecKind::kFp16, "16 bits, 11 of them digits"),
-    choice("bf16", CodecKind::kBf16, "16 bits, 8 of them digits, the range of 32-bit floats"),
+    choice("none", CodecKind::kNone, "numbers are sent as 32-bit floats"),
+    choice("fp16", CodecKind::kFp16, "16-bit floats with 11 significant bits"),
+    choice("bf16", CodecKind::kBf16,
+           "16-bit floats with 8 significant bits and the range of 32-bit floats"),
     choice("int8", CodecKind::kInt8,
            "8 bits and a scale for each 256 numbers, rounded at random without bias"),
-    choice("topk", CodecKind::kTopk, "only the largest entries, each with its place"),
+    choice("topk", CodecKind::kTopk, "only the largest entries, each with its index"),
 };
 
-// The name of an enum's value in a job file.
+// The name of an enum value in a job file.
 template <class Enum>
 constexpr std::string_view name_in(std::span<const Choice> choices, Enum value) {
   return std::ranges::find(choices, static_cast<int>(value), &Choice::value)->name;

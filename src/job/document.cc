@@ -9,11 +9,11 @@
 namespace motley {
 namespace {
 
-// Dots in one key. The parser of toml++ bounds the nesting of values, but not of keys, and takes
-// its tree apart recursively: a key of 100,000 parts would overflow the stack.
+// The most dots in one key. toml++ limits the nesting of values but not of keys, and it destroys
+// its tree recursively: a key of 100,000 parts would overflow the stack.
 constexpr int kMaxKeyDots = 16;
 
-// The position after the string that begins at `begin` of `text`, with quotes of any TOML kind.
+// The position after the string that begins at text[begin], with any kind of TOML quotes.
 std::size_t skip_string(std::string_view text, std::size_t begin) {
   const char quote = text[begin];
   const std::string_view rest = text.substr(begin);
@@ -34,7 +34,7 @@ std::size_t skip_string(std::string_view text, std::size_t begin) {
   return text.size();
 }
 
-// The line of the first key with more than kMaxKeyDots, outside strings and comments.
+// The line of the first key with more than kMaxKeyDots dots, not counting strings and comments.
 std::optional<int> line_of_deep_key(std::string_view text) {
   int line = 1;
   int dots = 0;
@@ -64,7 +64,7 @@ std::optional<int> line_of_deep_key(std::string_view text) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// One line, whatever the names and values quoted in it hold.
+// Escapes control characters, so that the message is always one line.
 std::string one_line(std::string_view text) {
   std::string line;
   for (const char c : text) {
@@ -78,7 +78,7 @@ std::string one_line(std::string_view text) {
 }
 
 Error make_error(const Source& source, unsigned line, std::string_view message) {
-  // A name is quoted in full up to here; a longer one says nothing more.
+  // Longer messages, which quote very long names, are cut off here.
   constexpr std::size_t kMaxLength = 1000;
   std::string text = source.has_lines ? fmt::format("{}:{}: {}", source.name, line, message)
                                       : fmt::format("{}: {}", source.name, message);
@@ -93,14 +93,14 @@ Error make_error(const Source& source, unsigned line, std::string_view message) 
   return Error{std::move(text)};
 }
 
-// Fills source.root. The only place where toml++ throws.
+// Fills source.root. Only here can toml++ throw.
 Status read_toml(std::string_view text, Source& source) {
   if (text.size() > Document::kMaxBytes) {
     return tl::unexpected(make_error(source, 1, "larger than 1 MiB"));
   }
   if (const auto line = line_of_deep_key(text)) {
     return tl::unexpected(make_error(source, static_cast<unsigned>(*line),
-                                     "not valid TOML for a job: a key of too many parts"));
+                                     "not valid TOML for a job: a key has too many parts"));
   }
   try {
     source.root = toml::parse(text);
@@ -122,7 +122,8 @@ std::string_view trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-// The value after `=`: TOML if it is, else a string, so that a shell needs no second quotes.
+// The value after `=`. If it is not TOML it is taken as a string, so that no second pair of quotes
+// is needed in a shell.
 Status read_override_value(std::string_view text, Source& set) {
   if (read_toml(fmt::format("value = {}", text), set) && set.root.size() == 1) {
     return {};
@@ -137,7 +138,7 @@ bool is_bare_key(std::string_view key) {
   });
 }
 
-// A key that is written in quotes keeps them, so that "train.batch" is not train.batch.
+// A quoted key keeps its quotes, so that "train.batch" differs from train.batch.
 std::string join(const std::string& prefix, std::string_view key) {
   const std::string part = is_bare_key(key) ? std::string(key) : fmt::format("'{}'", key);
   return prefix.empty() ? part : prefix + "." + part;

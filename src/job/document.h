@@ -1,5 +1,6 @@
-// A job file and its overrides as a flat list of values: each with the dotted path of its key and
-// the place it was written at. Knows TOML and the names of sections, not what keys mean.
+// Document: a job file and its overrides as a flat list of values, each with the dotted path of its
+// key and its position in the file. It knows TOML and the names of sections, not the meaning of
+// keys.
 #pragma once
 
 #include <toml++/toml.h>
@@ -18,11 +19,11 @@
 
 namespace motley {
 
-// A TOML text that was read: a job file, or one `--set key=value`.
+// A parsed TOML text: a job file, or one `--set key=value`.
 struct Source {
   std::string name;  // "job.toml", or "--set train.batch=3"
   bool has_lines = false;
-  bool overrides = false;  // a flag: wins over what files say
+  bool overrides = false;  // a flag, which takes precedence over files
   toml::table root = {};
 };
 
@@ -37,36 +38,37 @@ std::string quote(std::string_view text);
 
 class Document {
  public:
-  // Fails on text that is not TOML, is larger than kMaxBytes or nests too deep, and on an override
-  // that is not `key=value` in UTF-8. An override replaces the value of the same path; `flag` is
-  // what a person wrote before it.
-  // The schema, which outlives the document, says which tables are sections.
+  // Fails if the text is not TOML, is larger than kMaxBytes or is nested too deeply, or if an
+  // override is not `key=value` in UTF-8. An override replaces the value of the same path; `flag`
+  // is the command-line flag that it came from, for messages.
+  // The schema says which tables are sections. It must outlive the document.
   static Result<Document> parse(const JobSchema& schema, std::string_view text,
                                 const std::string& file_name,
                                 std::span<const std::string> overrides,
                                 std::string_view flag = "--set");
 
-  // What a program has set in its code, as TOML. Nothing in it has a line to point at.
+  // The options that a program has set in its code, as TOML. They have no line numbers.
   static Result<Document> of_program(const JobSchema& schema, std::string_view text);
-  // This document, and what it does not say, from `below`.
+  // This document, completed with the entries of `below` that it does not have.
   Document over(const Document& below) const;
 
   const JobSchema& schema() const { return *schema_; }
 
-  // All values in the order of the file, overrides last. A table that is no section is one entry.
+  // All values in the order of the file, overrides last. A table that is not a section is one
+  // entry.
   std::vector<const Entry*> entries() const;
-  // nullptr when the key was not given.
+  // nullptr if the key is not given.
   const Entry* find(std::string_view path) const;
 
-  // Takes the entry of `path` out.
+  // Removes the entry of `path` and returns it.
   std::optional<Entry> extract(std::string_view path);
-  // This document with what `changes`, a table of its file, sets instead. An override still wins:
-  // a file sets, a flag overrides. The nodes of `changes` must outlive the result.
+  // This document changed by `changes`, a table of its file. Overrides still take precedence over
+  // it. The nodes of `changes` must outlive the result.
   Document with(const toml::table& changes, const Source& source) const;
 
   // "job.toml:12: message" for a value of `entry`, or "--set key=value: message".
   static Error error(const Entry& entry, const toml::node& value, std::string_view message);
-  // The same at the first of these paths that was given, else at the top of the file.
+  // The same for the first of these paths that is given; at the top of the file if none is.
   Error error_at(std::span<const std::string_view> paths, std::string_view message) const;
   Error error_at(std::initializer_list<std::string_view> paths, std::string_view message) const {
     return error_at(std::span(paths.begin(), paths.size()), message);

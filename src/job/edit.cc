@@ -8,7 +8,7 @@
 namespace motley {
 namespace {
 
-// The byte of `text` at a place as toml++ counts: lines and code points, from 1.
+// The byte offset of a position of toml++, which counts lines and code points from 1.
 std::size_t offset_of(std::string_view text, const toml::source_position& place) {
   std::size_t at = 0;
   for (toml::source_index line = 1; line < place.line && at < text.size(); ++line) {
@@ -26,7 +26,7 @@ std::size_t offset_of(std::string_view text, const toml::source_position& place)
   return at;
 }
 
-// Where the line after the one with this place begins.
+// The offset of the line after the one that contains this position.
 std::size_t next_line(std::string_view text, const toml::source_position& place) {
   const std::size_t end = text.find('\n', offset_of(text, place));
   return end == text.npos ? text.size() : end + 1;
@@ -37,7 +37,7 @@ bool is_header(std::string_view text, const toml::table& table, std::string_view
   return text.substr(at).starts_with(fmt::format("[{}]", section));
 }
 
-// The text with one more setting; nullopt when the section is written in a way that is not edited.
+// The text with one setting applied; nullopt if the section cannot be edited.
 std::optional<std::string> with_setting(std::string text, std::string_view section,
                                         const Setting& setting) {
   const toml::table root = toml::parse(text);
@@ -79,8 +79,8 @@ Result<std::string> with_settings(std::string_view text, const std::string& file
     by_hand += fmt::format("{}{} = {}", by_hand.empty() ? "" : ", ", setting.key, setting.value);
   }
   const auto give_up = [&] {
-    return fail("{}: [{}] is written in a way that cannot be edited; it should have {}", file_name,
-                section, by_hand);
+    return fail("{}: [{}] cannot be edited automatically; set by hand: {}", file_name, section,
+                by_hand);
   };
   try {
     std::string edited(text);
@@ -91,7 +91,7 @@ Result<std::string> with_settings(std::string_view text, const std::string& file
       }
       edited = std::move(*next);
     }
-    // Nobody's file is worth a mistake in the above.
+    // Checks the result, because a mistake here would damage the user's file.
     if (toml::parse(edited) != merged(toml::parse(text), section, settings)) {
       return give_up();
     }

@@ -1,10 +1,10 @@
-// Changes values in the text of a job file and leaves the rest of it as it is, comments too.
+// Changes values in the text of a job file and leaves the rest unchanged, including comments.
 //
 //   with_settings(text, "job.toml", "cluster", {{"latency", "2e-05"}})
 //
-// A value that is there is replaced; one that is not gets a line behind the section's [header], or
-// a section of its own at the end. A section that is written in another way (dotted keys, an
-// inline table) is not edited: it fails with what should be written by hand.
+// An existing value is replaced. A missing one gets a new line after the section's [header]; if the
+// section is missing too, it is added at the end. A section that is written in another way (dotted
+// keys, an inline table) cannot be edited: the error says what to write by hand.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct Setting {
   std::string value;  // TOML
 };
 
-// `text` has been read as a job before; file_name is for messages. The result means what the text
-// meant, but for the settings.
+// `text` must be a valid job; file_name is used in messages. Apart from the settings, the result
+// means the same as the text.
 Result<std::string> with_settings(std::string_view text, const std::string& file_name,
                                   std::string_view section, const std::vector<Setting>& settings);
 

@@ -47,13 +47,13 @@ TEST(Edit, SaysWhatToWriteWhereItCannot) {
   for (const char* text : {"cluster = {workers = 2}", "cluster.workers = 2",
                            "[[cluster.slowdown]]\nkind = 'random'"}) {
     EXPECT_EQ(edited(text),
-              "job.toml: [cluster] is written in a way that cannot be edited; it should have "
+              "job.toml: [cluster] cannot be edited automatically; set by hand: "
               "latency = 2e-05, bandwidth = 3e+09");
   }
 }
 
-// Lines in any order, comments, strings and arrays that look like what is edited: the job is what
-// --set would make of it, and all other lines are still there.
+// For lines in any order, with comments, strings and arrays that look like the edited keys, the
+// edited job is the same as with --set, and all other lines are still there.
 RC_GTEST_PROP(Edit, MeansWhatSetMeans, (std::uint64_t seed)) {
   Random random(seed);
   std::vector<std::string> in_cluster = {"workers = 2", "unit = 1e-3 # latency = 7",

@@ -1,4 +1,4 @@
-// The keys of a job file that are no method's own, one line each in keys.cc (motley/job/key.h).
+// The keys of a job file that do not belong to a method; keys.cc lists them (motley/job/key.h).
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace motley {
 
-// The keys of a job that are printed before those of methods, and behind them. strategy.sync has no
-// choices yet.
+// The keys that are printed before and after the methods' keys. The choices of strategy.sync are
+// still empty; JobSchema fills them in.
 std::span<const Key<Job>> keys_before_methods();
-std::span<const Key<Job>> keys_behind_methods();
+std::span<const Key<Job>> keys_after_methods();
 
 // All keys of a slowdown or an event, in the order they are printed.
 template <class Record>
@@ -21,7 +21,7 @@ std::span<const Key<RandomSlowdown>> keys();
 template <>
 std::span<const Key<SpeedEvent>> keys();
 
-// nullptr when there is none of that name.
+// nullptr if there is no key of that name.
 template <class Record>
 const Key<Record>* find_key(std::string_view name) {
   for (const Key<Record>& key : keys<Record>()) {

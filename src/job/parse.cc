@@ -41,7 +41,7 @@ Status assign(const JobSchema& schema, Job& job, const Entry& entry) {
   return at(entry, *entry.value, unknown_key(entry.path, schema.nearest(entry.path)));
 }
 
-// One number per worker in every list of them.
+// Expands every per-worker list to one number per worker.
 Status fill_lists(Job& job, const Document& document) {
   const auto workers = static_cast<std::size_t>(job.cluster.workers);
   for (const Key<Job>& key : document.schema().keys()) {
@@ -64,18 +64,19 @@ Status fill_lists(Job& job, const Document& document) {
   return {};
 }
 
-// Keys of one kind of model, data or optimizer: given with no other, and given where needed.
-Status check_belongings(const Job& job, const Document& document) {
+// Checks that keys which apply only to one kind of model, data or optimizer are given only there,
+// and that required keys are given.
+Status check_where_keys_apply(const Job& job, const Document& document) {
   const JobSchema& schema = document.schema();
   for (const Key<Job>& key : schema.keys()) {
     const Entry* entry = document.find(key.name);
-    if (entry && !schema.applies(key, job) && !key.belongs.may_rest) {
+    if (entry && !schema.applies(key, job) && !key.belongs.may_be_unused) {
       return at(*entry, *entry->value, fmt::format("{} is only for {}", key.name, key.belongs.to));
     }
     if (!entry && key.belongs.needed && schema.applies(key, job)) {
       const std::string_view chooser = key.belongs.to.substr(0, key.belongs.to.find(' '));
       return tl::unexpected(document.error_at(
-          {chooser}, fmt::format("{} is missing, and needed for {}", key.name, key.belongs.to)));
+          {chooser}, fmt::format("{} is missing; it is needed for {}", key.name, key.belongs.to)));
     }
   }
   return {};
@@ -118,14 +119,14 @@ Status check_program(const Job& job, const Document& document, Mode mode) {
   const bool both = job.of_program() && job.data.kind == DataKind::kProgram;
   const bool any = job.of_program() || job.data.kind == DataKind::kProgram;
   if (mode == Mode::kProgram && !both) {
-    return tl::unexpected(document.error_at(
-        {job.of_program() ? "data.kind" : "model.kind"},
-        "the program brings its own model and data: take [model] and [data] out"));
+    return tl::unexpected(
+        document.error_at({job.of_program() ? "data.kind" : "model.kind"},
+                          "the program brings its own model and data; remove [model] and [data]"));
   }
   if (any && (!both || mode == Mode::kTrain || mode == Mode::kSimulate)) {
-    return tl::unexpected(document.error_at(
-        {job.of_program() ? "model.kind" : "data.kind"},
-        "\"program\" is what programs that use motley as a library train, and only they can"));
+    return tl::unexpected(
+        document.error_at({job.of_program() ? "model.kind" : "data.kind"},
+                          "\"program\" is only for programs that use motley as a library"));
   }
   return {};
 }
@@ -133,7 +134,7 @@ Status check_program(const Job& job, const Document& document, Mode mode) {
 Status check_mode(const Job& job, const Document& document, Mode mode) {
   if (mode == Mode::kTrain && job.phantom()) {
     return tl::unexpected(document.error_at(
-        {"model.kind"}, "model.kind = \"phantom\" is simulate only: it has no arithmetic"));
+        {"model.kind"}, "model.kind = \"phantom\" can only be simulated: it computes nothing"));
   }
   if (mode == Mode::kSimulate && !job.cluster.paced()) {
     return tl::unexpected(document.error_at(
@@ -143,7 +144,8 @@ Status check_mode(const Job& job, const Document& document, Mode mode) {
   return {};
 }
 
-// Quotas make a machine slow, but not one step of it, nor a step without samples.
+// CPU quotas slow down a whole machine. They cannot slow down a single step or add time to a step
+// whatever its samples.
 Status check_quotas(const Job& job, const Document& document, Mode mode) {
   if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
     return {};
@@ -155,7 +157,9 @@ Status check_quotas(const Job& job, const Document& document, Mode mode) {
     return {};
   }
   return tl::unexpected(document.error_at(
-      {key}, fmt::format("{} needs pacing, which cluster.isolate = \"cgroup\" replaces", key)));
+      {key},
+      fmt::format("{} needs pacing, but cluster.isolate = \"cgroup\" replaces pacing by quotas",
+                  key)));
 }
 
 Result<Job> resolve(const Document& document, Mode mode) {
@@ -182,7 +186,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   }
   Status status = check_program(job, document, mode);
   status = status ? fill_lists(job, document) : status;
-  status = status ? check_belongings(job, document) : status;
+  status = status ? check_where_keys_apply(job, document) : status;
   status = status ? check_sizes(job, document) : status;
   status = status ? check_strategy(method, job, document) : status;
   status = status ? check_events(job, document) : status;
@@ -195,7 +199,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   return job;
 }
 
-// Which variant the caller wants, and for what. None: all of them.
+// Which variant the caller asks for, and its mode. Without a name, all variants.
 struct Wanted {
   Mode mode = Mode::kConfig;
   std::optional<std::string_view> name = std::nullopt;
@@ -213,9 +217,9 @@ Result<Job> resolve_variant(const Document& document, const Entry& variants, con
   }
   const auto* name = table->get_as<std::string>("name");
   if (!name) {
-    return at(variants, node, "a variant needs a name, which is a string");
+    return at(variants, node, "a variant needs a name (a string)");
   }
-  // --set name=... names the comparison, not each of its parts.
+  // --set name=... names the comparison, not its variants.
   Document changed = document;
   changed.extract("name");
   return resolve(changed.with(*table, *variants.source), wanted.mode_of(name->get()));
@@ -249,7 +253,7 @@ Result<std::vector<Job>> resolve_variants(const Document& document, const Entry&
   return jobs;
 }
 
-// A whole job file, every part of it checked.
+// A whole job file, with all parts checked.
 struct Parsed {
   Job job;
   std::vector<Job> variants;
@@ -303,8 +307,9 @@ Result<Job> parse_variant(const JobSchema& schema, std::string_view text,
   const auto found = std::ranges::find(parsed->variants, variant, &Job::name);
   if (found == parsed->variants.end()) {
     return fail("{}: no variant \"{}\"; {}", file_name, variant,
-                parsed->variants.empty() ? "it has none"
-                                         : fmt::format("there are {}", names_of(parsed->variants)));
+                parsed->variants.empty()
+                    ? "the file has no variants"
+                    : fmt::format("available: {}", names_of(parsed->variants)));
   }
   return std::move(*found);
 }
@@ -317,7 +322,8 @@ Result<Variants> parse_variants(const JobSchema& schema, std::string_view text,
     return tl::unexpected(parsed.error());
   }
   if (parsed->variants.empty()) {
-    return fail("{}: no [[variant]] to compare: a name and the keys it changes", file_name);
+    return fail("{}: no [[variant]] to compare; add one with a name and the keys that it changes",
+                file_name);
   }
   return Variants{std::move(parsed->job.name), std::move(parsed->variants)};
 }
@@ -349,7 +355,7 @@ Result<std::string> read_job_file(const std::string& path) {
   if (!file) {
     return fail("{}: cannot be opened: {}", path, std::strerror(errno));
   }
-  // One byte more than allowed, so that parsing sees that it is too much.
+  // One byte more than allowed, so that parsing notices a file that is too large.
   std::string text(Document::kMaxBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get())) {

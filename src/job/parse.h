@@ -1,16 +1,16 @@
-// From a job file to a Job: every default filled in, every value checked.
+// Parses a job file into a Job, with all defaults filled in and all values checked.
 //
 //   auto job = parse_job(job_schema(), text, "job.toml", overrides, Mode::kSimulate);
 //   if (!job) { print(job.error().message); exit(2); }
 //
-// A failure is one line: where, what is wrong, what would be right. It is the first problem found:
+// An error is one line about the first problem found: where it is, what is wrong, what is expected:
 //   job.toml:12: cluster.speeds has 3 entries, but cluster.workers is 4
 //   --set train.bach=3: unknown key "train.bach"; did you mean "train.batch"?
 //
-// The schema says what keys there are: those of motley (job/keys.cc) and those of its methods
-// (sync/registry.h has the one of all known methods). Each [[variant]] is a job of its own: its
-// keys applied to this one, with overrides on top, under its own name. All are checked, whichever
-// is wanted.
+// The schema lists the keys: those of motley (job/keys.cc) and those of its methods
+// (sync/registry.h has the schema of all known methods). Each [[variant]] is a job of its own, with
+// its own name: the file's job, changed by the keys of the variant and then by the overrides. All
+// variants are checked, even those that are not asked for.
 #pragma once
 
 #include <span>
@@ -23,37 +23,37 @@
 
 namespace motley {
 
-// What the job is for: some jobs make sense in one mode only.
+// What the job is used for. Some jobs are valid in one mode only.
 enum class Mode { kTrain, kSimulate, kConfig, kProgram };
 
-// `file_name` is for messages alone. Overrides are `dotted.key=value`, the last of a key wins; the
-// value is TOML, or else taken as a string as it stands. Linear in the length of the text, which
-// may be 1 MiB at most.
+// `file_name` is used in messages only. Overrides are `dotted.key=value`; the last one of a key
+// wins. A value that is not TOML is taken as a string. Takes time linear in the length of the text,
+// which may be at most 1 MiB.
 Result<Job> parse_job(const JobSchema& schema, std::string_view text, const std::string& file_name,
                       std::span<const std::string> overrides, Mode mode);
 
-// One variant of the job, by its name. The other ones may be for another mode.
+// One variant of the job, by its name. The other variants need not be valid in this mode.
 Result<Job> parse_variant(const JobSchema& schema, std::string_view text,
                           const std::string& file_name, std::span<const std::string> overrides,
                           Mode mode, std::string_view variant);
 
-// What `compare` runs: every variant, in the order of the file, one at least. The job that they
-// change may itself be for another mode.
+// What `compare` runs: all variants in the order of the file, at least one. The job that they
+// change need not be valid in this mode itself.
 struct Variants {
-  std::string name;  // the job's
+  std::string name;  // of the job
   std::vector<Job> jobs;
 };
 Result<Variants> parse_variants(const JobSchema& schema, std::string_view text,
                                 const std::string& file_name,
                                 std::span<const std::string> overrides, Mode mode);
 
-// The job of a program that brings model, data and optimizer itself, in a world of so many workers:
-// what its code has set in `options`, changed by a job file (empty text: none) and by overrides.
+// The job of a program that brings its own model, data and optimizer, with this many workers: the
+// `options` set in its code, changed by a job file (empty text if there is none) and by overrides.
 Result<Job> parse_program(const JobSchema& schema, const Job& options, int workers,
                           std::string_view text, const std::string& file_name,
                           std::span<const std::string> overrides);
 
-// The text of a job file, to be handed to one of the above; up to a byte more than they take.
+// The text of a job file, for the functions above. Reads at most one byte more than they accept.
 Result<std::string> read_job_file(const std::string& path);
 
 }  // namespace motley

@@ -1,4 +1,4 @@
-// Job files that nobody would write: whatever the bytes, the answer is a job or one line.
+// Random job files: for any bytes, the result is a job or an error of one line.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ name = "large"
 train.batch = 512
 )";
 
-// Pieces that mean something to a TOML parser, and so get further than random bytes.
+// Pieces of TOML syntax, which get further in the parser than random bytes.
 constexpr std::string_view kTokens[] = {"[",
                                         "]",
                                         "[[",
@@ -131,7 +131,7 @@ class Mutator {
     }
   }
 
-  // Moves a copy of the line at `from` to another line.
+  // Copies the line at `from` to another place.
   void duplicate_line(std::string& text, std::size_t from) {
     const std::size_t begin = text.rfind('\n', from) + 1;
     const std::string line =
@@ -143,7 +143,7 @@ class Mutator {
   Random random_;
 };
 
-// Accepted or refused in one line; a job that was accepted reads back.
+// The file is accepted or the error is one line; an accepted job can be printed and parsed again.
 void expect_sane(std::string_view text, std::span<const std::string> overrides = {}) {
   for (const Mode mode : {Mode::kTrain, Mode::kSimulate, Mode::kConfig}) {
     const auto job = parse_job(job_schema(), text, "job.toml", overrides, mode);
@@ -172,7 +172,7 @@ TEST(RandomJobFiles, MutatedFilesGiveAJobOrOneLine) {
     ASSERT_NO_FATAL_FAILURE(expect_sane(text)) << "seed " << seed;
     accepted += parse_job(job_schema(), text, "job.toml", {}, Mode::kConfig) ? 1 : 0;
   }
-  // The generator is of use only if its files reach beyond the TOML parser.
+  // The generator is useful only if some of its files get past the TOML parser.
   EXPECT_GT(accepted, kFiles / 100);
   EXPECT_LT(accepted, kFiles / 2);
 }

@@ -263,7 +263,7 @@ TEST(ParseJob, KeysThatBelongToAnotherKind) {
       {"train = {optimizer = 'adam', momentum = 0.9}",
        "train.momentum is only for train.optimizer = \"sgd\""},
       {"model = {kind = 'phantom', parameters = 5}\ntrain.target_accuracy = 0.5",
-       "train.target_accuracy is only for models that compute, which a phantom does not"},
+       "train.target_accuracy is only for models other than \"phantom\""},
   };
   for (const auto& [text, message] : cases) {
     const std::string error = error_of(text);
@@ -273,12 +273,13 @@ TEST(ParseJob, KeysThatBelongToAnotherKind) {
 
 TEST(ParseJob, KeysThatAKindNeeds) {
   EXPECT_EQ(error_of("[model]\nkind = 'torchscript'"),
-            "job.toml:2: model.path is missing, and needed for model.kind = \"torchscript\"");
+            "job.toml:2: model.path is missing; it is needed for model.kind = \"torchscript\"");
   EXPECT_EQ(error_of("[model]\nkind = 'phantom'"),
-            "job.toml:2: model.parameters is missing, and needed for model.kind = \"phantom\"");
-  EXPECT_EQ(error_of("[data]\nkind = 'cifar10'"),
-            "job.toml:2: data.path is missing, and needed for data.kind = \"idx\", \"cifar10\" or "
-            "\"libsvm\"");
+            "job.toml:2: model.parameters is missing; it is needed for model.kind = \"phantom\"");
+  EXPECT_EQ(
+      error_of("[data]\nkind = 'cifar10'"),
+      "job.toml:2: data.path is missing; it is needed for data.kind = \"idx\", \"cifar10\" or "
+      "\"libsvm\"");
   EXPECT_EQ(error_of("[data]\nkind = 'idx'\npath = ''"), "job.toml:3: data.path is empty");
 }
 
@@ -287,7 +288,7 @@ TEST(ParseJob, PhantomIsForSimulation) {
       "cluster.unit = 0.1\n[model]\nkind = 'phantom'\nparameters = 25_000_000";
   EXPECT_EQ(good(kPhantom, {}, Mode::kSimulate).model.parameters, 25'000'000);
   EXPECT_EQ(error_of(kPhantom, {}, Mode::kTrain),
-            "job.toml:3: model.kind = \"phantom\" is simulate only: it has no arithmetic");
+            "job.toml:3: model.kind = \"phantom\" can only be simulated: it computes nothing");
   EXPECT_EQ(error_of(kPhantom, {"data.kind=idx", "data.path=x"}),
             "--set data.kind=idx: model.kind = \"phantom\" needs data.kind = \"synthetic\", not "
             "\"idx\"");
@@ -318,8 +319,8 @@ TEST(ParseJob, EventsAreOfWorkersThatExist) {
 
 TEST(ParseJob, NamesAreFitForADirectory) {
   const std::string reason =
-      " cannot name a directory: it must be printable, without '/', not begin with '.' and have at "
-      "most 100 bytes";
+      " cannot be a directory name: it must be printable, contain no '/', not begin with '.' and "
+      "have at most 100 bytes";
   EXPECT_EQ(error_of("name = 'a/b'"), "job.toml:1: name = \"a/b\"" + reason);
   EXPECT_EQ(error_of("name = '..'"), "job.toml:1: name = \"..\"" + reason);
   EXPECT_EQ(error_of("name = \"a\\nb\""), "job.toml:1: name = \"a\\x0ab\"" + reason);
@@ -327,14 +328,14 @@ TEST(ParseJob, NamesAreFitForADirectory) {
   EXPECT_NE(error_of("name = '" + std::string(101, 'a') + "'"), "accepted");
   EXPECT_EQ(good("name = 'größe 1'").name, "größe 1");
   EXPECT_EQ(error_of("data = {kind = 'idx', path = \"a\\u0000b\"}"),
-            "job.toml:1: data.path holds a zero byte");
+            "job.toml:1: data.path contains a zero byte");
 }
 
 TEST(ParseJob, SharesAreGivenAndGood) {
   const Job job = good("strategy.allocation = 'static'\nstrategy.shares = [3, 3, 3, 0.5]");
   EXPECT_EQ(job.strategy.shares, (std::vector<double>{3, 3, 3, 0.5}));
   EXPECT_EQ(error_of("strategy.allocation = 'static'"),
-            "job.toml:1: strategy.shares is missing, and needed for strategy.allocation = "
+            "job.toml:1: strategy.shares is missing; it is needed for strategy.allocation = "
             "\"static\"");
   const std::string chosen = "strategy.allocation = 'static'\nstrategy.shares = ";
   EXPECT_EQ(error_of(chosen + "[1, 1]"),
@@ -350,7 +351,7 @@ TEST(ParseJob, SharesAreGivenAndGood) {
             "worker");
 }
 
-// So that --set strategy.allocation, or a variant, can choose.
+// So that --set strategy.allocation or a variant can choose another allocation.
 TEST(ParseJob, SettingsOfAnAllocationMayStandBesideAnother) {
   const std::string text = "strategy.shares = [1, 2, 3, 4]\n[strategy.adaptive]\nwindow = 7";
   EXPECT_EQ(good(text).strategy.allocation, "equal");
@@ -371,12 +372,12 @@ TEST(ParseJob, QuotasReplacePacing) {
   const std::string quotas = "[cluster]\nisolate = 'cgroup'\n";
   good(quotas + "unit = 1e-3", {}, Mode::kTrain);
   EXPECT_EQ(error_of(quotas + "overhead = 1e-3", {}, Mode::kTrain),
-            "job.toml:3: cluster.overhead needs pacing, which cluster.isolate = \"cgroup\" "
-            "replaces");
+            "job.toml:3: cluster.overhead needs pacing, but cluster.isolate = \"cgroup\" "
+            "replaces pacing by quotas");
   const std::string slowdown = "slowdown = [{kind = 'random', probability = 0.1, factor = 2}]";
   EXPECT_EQ(error_of(quotas + slowdown, {}, Mode::kTrain),
-            "job.toml:3: cluster.slowdown needs pacing, which cluster.isolate = \"cgroup\" "
-            "replaces");
+            "job.toml:3: cluster.slowdown needs pacing, but cluster.isolate = \"cgroup\" "
+            "replaces pacing by quotas");
   good(quotas + "unit = 1e-3\n" + slowdown, {}, Mode::kSimulate);
 }
 

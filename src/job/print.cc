@@ -13,7 +13,7 @@
 namespace motley {
 namespace {
 
-// A value as TOML; empty text: there is nothing to print.
+// A value as TOML; empty if there is nothing to print.
 template <class Number>
 requires std::is_arithmetic_v<Number> std::string as_toml(Number number, const Rule&) {
   return fmt::format("{}", number);  // doubles: the shortest text that reads back the same
@@ -51,7 +51,7 @@ constexpr bool is_table_list<std::vector<RandomSlowdown>& (*)(Record&)> = true;
 template <class Record>
 constexpr bool is_table_list<std::vector<SpeedEvent>& (*)(Record&)> = true;
 
-// The value that `key` has in `record`. A list of tables is not one value: nothing.
+// The value of `key` in `record`; empty for a list of tables, which is not a single value.
 template <class Record>
 std::string value_of(Record& record, const Key<Record>& key) {
   return std::visit(
@@ -71,7 +71,7 @@ std::string value_of(Record& record, const Key<Record>& key) {
       key.place);
 }
 
-// [[cluster.event]] for every event; nothing for a key that is no list of tables.
+// [[cluster.event]] for every event; empty for a key that is not a list of tables.
 std::string tables_of(Job& job, const Key<Job>& key) {
   std::string text;
   const auto append = [&]<class Record>(std::vector<Record>& list) {
@@ -92,10 +92,10 @@ std::string tables_of(Job& job, const Key<Job>& key) {
   return text;
 }
 
-// The job as a job file, of the keys that are `wanted`.
+// The job as a job file that contains the `wanted` keys.
 template <class Wanted>
 std::string text_of(const JobSchema& schema, Job job,
-                    const Wanted& wanted) {  // places are of a Job that could be changed
+                    const Wanted& wanted) {  // a copy, because a Place gives mutable access
   std::string text;
   std::string_view section;
   for (const Key<Job>& key : schema.keys()) {
@@ -115,7 +115,7 @@ std::string text_of(const JobSchema& schema, Job job,
   return text;
 }
 
-// What a value of this key may be, in words. Markdown.
+// Describes the allowed values of this key in words, as Markdown.
 template <class Record>
 std::string kind_of_value(const Key<Record>& key) {
   if (const auto* range = std::get_if<Range>(&key.rule)) {
@@ -163,7 +163,7 @@ std::string row(std::string_view name, std::string_view kind, std::string_view o
   return fmt::format("| `{}` | {} | {} | {} |\n", name, kind, otherwise, help);
 }
 
-// Rows for the keys inside a list of tables, all of which are needed.
+// Rows for the keys inside a list of tables, all of which are required.
 template <class Record>
 std::string inner_rows(std::string_view list) {
   std::string text;
@@ -196,9 +196,9 @@ std::string describe_keys(const JobSchema& schema, std::string_view method) {
     }
     std::string help(key.help);
     if (!key.belongs.to.empty()) {
-      const std::string_view how = key.belongs.needed     ? "needed for"
-                                   : key.belongs.may_rest ? "for"
-                                                          : "only for";
+      const std::string_view how = key.belongs.needed          ? "needed for"
+                                   : key.belongs.may_be_unused ? "for"
+                                                               : "only for";
       help += fmt::format("; {} {}", how, key.belongs.to);
     }
     text += row(key.name, kind_of_value(key), default_of(defaults, key), help);

@@ -8,15 +8,15 @@
 
 namespace motley {
 
-// The resolved job as a job file, with every key that means something for it. The text depends on
-// the job alone, and parse_job() of it gives the same job.
+// The resolved job as a job file, with every key that applies to it. The text depends only on
+// the job, and parse_job() of the text gives the same job.
 std::string to_toml(const JobSchema& schema, const Job& job);
 
-// Only the keys that have another value than they would have by default.
+// Only the keys whose value differs from the default.
 std::string changes_to_toml(const JobSchema& schema, const Job& job);
 
-// Markdown: a table of the keys of a method, or of those that are no method's own. A method without
-// keys has a table without rows.
+// A Markdown table of a method's keys, or of the keys that belong to no method. For a method
+// without keys the table has no rows.
 std::string describe_keys(const JobSchema& schema, std::string_view method = {});
 
 }  // namespace motley

@@ -50,7 +50,7 @@ std::vector<std::string> method_settings(Job job) {
   return values;
 }
 
-// Written out, not taken from the table of keys: a key that the table forgets shows here.
+// Written by hand instead of using the table of keys, so that a key missing there is noticed.
 bool same(const Job& a, const Job& b) {
   const auto all = [](const Job& j) {
     const auto& [model, data, train, strategy, c] =
@@ -73,7 +73,7 @@ bool same(const Job& a, const Job& b) {
          same(a.cluster.slowdowns, b.cluster.slowdowns) && same(a.cluster.events, b.cluster.events);
 }
 
-// Any double of [min, max], most of them with digits to the last bit.
+// A random double in [min, max], usually with all mantissa bits in use.
 double number(double min, double max) {
   constexpr std::uint64_t kSteps = std::uint64_t{1} << 53;
   const auto step = static_cast<double>(*rc::gen::inRange<std::uint64_t>(0, kSteps));
@@ -140,7 +140,7 @@ void fill_train(Job& job) {
   job.train.weight_decay = number(0, 1e300);
 }
 
-// Any value that the rule allows, as TOML; empty: none.
+// A random value that the rule allows, as TOML; empty if there is none.
 std::string random_value(const Rule& rule) {
   if (const auto* range = std::get_if<Range>(&rule)) {
     const auto least = static_cast<std::int64_t>(range->min) + (range->above_min ? 1 : 0);
@@ -158,7 +158,7 @@ std::string random_value(const Rule& rule) {
   return {};
 }
 
-// The method's own settings at random, where the method takes them; else its defaults.
+// Random settings of the method if the method accepts them; otherwise its defaults.
 void fill_method(Job& job) {
   const MethodSchema& method = job_schema().method_of(job);
   std::vector<std::string> overrides = {fmt::format("strategy.sync={}", job.strategy.sync),
@@ -317,11 +317,12 @@ TEST(DescribeKeys, HasOneRowPerKey) {
         "| `cluster.bandwidth` | a number, or one number per worker, each from 1 to "
         "1000000000000000 | all `1250000000` | bytes per second of every worker's link "
         "(simulate) |\n",
-        "| `cluster.event[].worker` | integer from 0 to 65535 |  | its rank, counted from 0 "
+        "| `cluster.event[].worker` | integer from 0 to 65535 |  | the worker's rank, counted from "
+        "0 "
         "|\n",
         "| `strategy.codec` | `\"none\"`, `\"fp16\"`, `\"bf16\"`, `\"int8\"`, `\"topk\"` | "
         "`\"none\"` | "
-        "in what form numbers travel; a method may have another default |\n"}) {
+        "how numbers are encoded in messages; some methods have another default |\n"}) {
     EXPECT_NE(text.find(row), std::string::npos) << row << text;
   }
 }

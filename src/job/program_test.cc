@@ -1,4 +1,4 @@
-// The job of a program that brings its own model: options in code, a file, flags.
+// The job of a program that brings its own model, from options in the code, a file and flags.
 #include <gtest/gtest.h>
 
 #include "job/parse.h"
@@ -36,7 +36,7 @@ TEST(ProgramJob, AFileChangesWhatTheCodeSetsAndAFlagChangesBoth) {
   EXPECT_TRUE(job->of_program());
 }
 
-// What the code says about a method rests until the method is chosen.
+// Settings in the code for a method are kept unused until that method is chosen.
 TEST(ProgramJob, KeepsTheSettingsOfAMethodThatAFlagChooses) {
   const auto job = program(options(), "", {"strategy.sync=hop", "strategy.hop.mode=staleness"});
   ASSERT_TRUE(job) << reason(job);
@@ -58,10 +58,10 @@ TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(reason(program(options(), "[cluster]\nworkers = 4\n")),
             "job.toml:2: cluster.workers is 4, but 2 processes were started");
   EXPECT_EQ(reason(program(options(), "[model]\nkind = \"mlp\"\n")),
-            "job.toml:2: the program brings its own model and data: take [model] and [data] out");
+            "job.toml:2: the program brings its own model and data; remove [model] and [data]");
   EXPECT_EQ(reason(program(options(), "[train]\nlr = 0.1\n")),
-            "job.toml:2: train.lr is only for models that motley builds: a program has an "
-            "optimizer of its own");
+            "job.toml:2: train.lr is only for models that motley builds (a program brings "
+            "its own optimizer)");
   Job wrong = options();
   wrong.cluster.speeds = {1, 2, 3};
   EXPECT_EQ(reason(program(wrong, "")),
@@ -78,8 +78,7 @@ TEST(ProgramJob, IsNotForTheCommandLine) {
                   "[model]\nkind = \"program\"\n[data]\nkind = \"program\"\n[cluster]\nunit = 1\n",
                   "job.toml", {}, mode);
     EXPECT_EQ(reason(job),
-              "job.toml:2: \"program\" is what programs that use motley as a library train, and "
-              "only they can");
+              "job.toml:2: \"program\" is only for programs that use motley as a library");
   }
   EXPECT_FALSE(
       parse_job(job_schema(), "[data]\nkind = \"program\"\n", "job.toml", {}, Mode::kConfig));

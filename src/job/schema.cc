@@ -19,16 +19,16 @@ JobSchema::JobSchema(std::vector<const MethodSchema*> methods) : methods_(std::m
   for (const MethodSchema* method : methods_) {
     for (Key<Job> key : method->keys) {
       key.method = method->name;
-      key.belongs.may_rest = true;  // a variant or a flag may choose another method
+      key.belongs.may_be_unused = true;  // a variant or a flag may choose this method
       add(key);
     }
   }
-  for (const Key<Job>& key : keys_behind_methods()) {
+  for (const Key<Job>& key : keys_after_methods()) {
     add(key);
   }
 }
 
-// Behind the last key of its section, where there is one.
+// Inserts the key after the last key of its section; at the end if the section is new.
 void JobSchema::add(Key<Job> key) {
   if (key.name == "strategy.sync") {
     std::get<OneOf>(key.rule).choices = choices_;
@@ -71,7 +71,8 @@ bool JobSchema::is_section(std::string_view name) const {
                              [&](const Key<Job>& key) { return section_of(key.name) == name; });
 }
 
-// A slip in the word itself, then the right word in the wrong section, then a slip in the section.
+// Tries in turn: a typo in the last word, the right word in the wrong section, a typo in the
+// section.
 std::string_view JobSchema::nearest(std::string_view name) const {
   std::vector<std::string_view> all;
   for (const Key<Job>& key : keys_) {

@@ -9,8 +9,9 @@
 namespace motley {
 namespace {
 
-// Optimal string alignment: Levenshtein, and two neighbours swapped count once.
-std::size_t slips(std::string_view a, std::string_view b) {
+// Optimal string alignment distance: Levenshtein, where swapping two adjacent letters counts as
+// one.
+std::size_t typos(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> above(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -40,7 +41,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     if (word.size() > name.size() + tolerated) {
       continue;
     }
-    if (const std::size_t count = slips(word, name); count < fewest) {
+    if (const std::size_t count = typos(word, name); count < fewest) {
       fewest = count;
       best = name;
     }

@@ -1,4 +1,4 @@
-// "Did you mean": the valid name nearest to a misspelt one.
+// "Did you mean": finds the valid name most similar to a misspelt one.
 #pragma once
 
 #include <span>
@@ -7,12 +7,13 @@
 
 namespace motley {
 
-// The name within about one slip per three letters of `word` (a slip is a letter too many, too few,
-// wrong, or two swapped), the first of the nearest; empty when none is near.
-// Costs O(length of word * letters of all names), and nothing for a word far too long.
+// The name with the fewest typos (an extra, missing or wrong letter, or two letters swapped), if
+// these are at most about one per three letters of `word`; empty otherwise. The first of several
+// equally similar names.
+// Cost: O(length of word * letters of all names). Names much shorter than the word are skipped.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
-// `; did you mean "name"?`, or nothing for an empty name.
+// `; did you mean "name"?`, or an empty string for an empty name.
 std::string did_you_mean(std::string_view name);
 
 }  // namespace motley

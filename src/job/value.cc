@@ -84,8 +84,8 @@ Stored read(std::optional<T>& place, const toml::node& value, const std::string&
   return read(place.emplace(), value, label, rule);
 }
 
-// A single number for all workers is stored as a list of one; who knows the number of workers
-// makes it as many.
+// A single number for all workers is stored as a list of one; fill_lists() in parse.cc, which knows
+// the number of workers, expands it.
 Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
             const Rule& rule) {
   const auto& per_worker = std::get<PerWorker>(rule);
@@ -103,8 +103,8 @@ Stored read(std::vector<double>& place, const toml::node& value, const std::stri
   }
   for (const toml::node& item : *list) {
     if (!read(place.emplace_back(), item, label, per_worker.range)) {
-      // Once more for the message: naming every item of a long list would cost more than reading
-      // it.
+      // Reads the item again for the message: building a label for every item of a long list would
+      // cost more than reading the list.
       const std::string item_label = fmt::format("{}[{}]", label, place.size() - 1);
       return read(place.back(), item, item_label, per_worker.range);
     }
@@ -136,7 +136,7 @@ Stored read(std::vector<Edge>& place, const toml::node& value, const std::string
       return stored;
     }
     if (edge.from == edge.to) {
-      return problem(item, fmt::format("{} is from worker {} to itself, which every worker has",
+      return problem(item, fmt::format("{} is from worker {} to itself; such edges are implicit",
                                        item_label, edge.from));
     }
   }
@@ -150,7 +150,7 @@ std::string unknown_choice(std::string_view label, std::string_view name, const 
                      did_you_mean(nearest(name, all)), fmt::join(all, ", "));
 }
 
-// What is wrong with a text, or nothing.
+// What is wrong with a text; empty if it is valid.
 std::string check_text(std::string_view label, std::string_view text, const Rule& rule) {
   if (const auto* one_of = std::get_if<OneOf>(&rule)) {
     const auto choices = one_of->choices;
@@ -161,15 +161,15 @@ std::string check_text(std::string_view label, std::string_view text, const Rule
     return fmt::format("{} is empty", label);
   }
   if (text.find('\0') != text.npos) {
-    return fmt::format("{} holds a zero byte", label);
+    return fmt::format("{} contains a zero byte", label);
   }
   if (std::holds_alternative<DirectoryName>(rule)) {
     const bool is_printable = std::ranges::none_of(
         text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
     if (text.find('/') != text.npos || text[0] == '.' || text.size() > 100 || !is_printable) {
       return fmt::format(
-          "{} = \"{}\" cannot name a directory: it must be printable, without '/', not begin with "
-          "'.' and have at most 100 bytes",
+          "{} = \"{}\" cannot be a directory name: it must be printable, contain no '/', not "
+          "begin with '.' and have at most 100 bytes",
           label, text.substr(0, 100));
     }
   }
@@ -189,7 +189,7 @@ Stored read(std::string& place, const toml::node& value, const std::string& labe
   return {};
 }
 
-// The name of one of the choices; its value goes into the enum.
+// Reads the name of a choice and stores its value in the enum.
 template <class Record>
 Stored store_choice(Record& record, const EnumPlace<Record>& place, const toml::node& value,
                     const std::string& label, const Rule& rule) {

@@ -1,4 +1,4 @@
-// One value of a job file into its place: the right type, inside its range, a known name.
+// Stores one value of a job file in its Place, after checking its type, range or name.
 #pragma once
 
 #include <toml++/toml.h>
@@ -10,16 +10,16 @@
 
 namespace motley {
 
-// What is wrong with a value, and which part of it.
+// What is wrong with a value, and the part of the value that is wrong.
 struct Problem {
   const toml::node* value;
   std::string message;
 };
 using Stored = tl::expected<void, Problem>;
 
-// Puts `value` where `key` of `record` wants it; `label` is the key's name in messages. A list of
-// tables is stored with all its entries, whose keys are all needed.
-// On a problem the record is left half changed: throw it away.
+// Stores `value` as `key` of `record`; `label` is the key's name in messages. A list of tables is
+// stored with all its entries; each entry must have all of its keys.
+// After a problem the record may be partly changed: discard it.
 template <class Record>
 Stored store(Record& record, const Key<Record>& key, const toml::node& value,
              const std::string& label);

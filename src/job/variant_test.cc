@@ -1,4 +1,4 @@
-// What changes a job that a file describes: overrides and variants.
+// Changes of the job in a file: overrides and variants.
 #include <gtest/gtest.h>
 
 #include "job/parse.h"
@@ -62,7 +62,7 @@ TEST(Variant, IsCheckedAsAJob) {
 
 TEST(Variant, HasANameOfItsOwn) {
   EXPECT_EQ(error_of("\n[[variant]]\ntrain.batch = 8"),
-            "job.toml:2: a variant needs a name, which is a string");
+            "job.toml:2: a variant needs a name (a string)");
   EXPECT_EQ(error_of("[[variant]]\nname = 'a'\n[[variant]]\nname = 'a'"),
             "job.toml:4: two variants have the name \"a\"");
   EXPECT_EQ(error_of("[[variant]]\nname = ''"), "job.toml:2: name is empty");
@@ -108,13 +108,13 @@ TEST(Variant, GivesWayToOverrides) {
   EXPECT_EQ(both->jobs[0].train.batch, 16);
 }
 
-// A phantom cannot be trained, and what has no pace cannot be simulated.
+// A phantom job cannot be trained, and a job without a pace cannot be simulated.
 TEST(Variant, OnlyTheWantedOneNeedsToFitTheMode) {
   EXPECT_TRUE(parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kTrain, "a"));
   EXPECT_TRUE(parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kSimulate, "b"));
   EXPECT_EQ(
       parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kTrain, "b").error().message,
-      "job.toml:10: model.kind = \"phantom\" is simulate only: it has no arithmetic");
+      "job.toml:10: model.kind = \"phantom\" can only be simulated: it computes nothing");
   EXPECT_EQ(
       parse_variants(job_schema(), kTwoVariants, "job.toml", {}, Mode::kSimulate).error().message,
       "job.toml:3: simulate needs cluster.unit above 0: the seconds that one sample takes at "
@@ -124,11 +124,12 @@ TEST(Variant, OnlyTheWantedOneNeedsToFitTheMode) {
 TEST(Variant, ThatIsNotThereIsSaid) {
   EXPECT_EQ(
       parse_variant(job_schema(), kTwoVariants, "job.toml", {}, Mode::kConfig, "c").error().message,
-      "job.toml: no variant \"c\"; there are a, b");
+      "job.toml: no variant \"c\"; available: a, b");
   EXPECT_EQ(parse_variant(job_schema(), "", "job.toml", {}, Mode::kConfig, "c").error().message,
-            "job.toml: no variant \"c\"; it has none");
-  EXPECT_EQ(parse_variants(job_schema(), "", "job.toml", {}, Mode::kConfig).error().message,
-            "job.toml: no [[variant]] to compare: a name and the keys it changes");
+            "job.toml: no variant \"c\"; the file has no variants");
+  EXPECT_EQ(
+      parse_variants(job_schema(), "", "job.toml", {}, Mode::kConfig).error().message,
+      "job.toml: no [[variant]] to compare; add one with a name and the keys that it changes");
 }
 
 }  // namespace

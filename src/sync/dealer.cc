@@ -2,9 +2,9 @@
 
 namespace motley {
 
-Dealer::Dealer(const ServiceContext& context, Evaluated evaluated)
+Dealer::Dealer(const ServiceContext& context, EvaluatedModel evaluated)
     : workers_(context.node.size()),
-      evaluated_kind_(evaluated),
+      evaluated_model_(evaluated),
       samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
       stop_requested_(context.stop_requested),
       dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count),
@@ -20,25 +20,25 @@ std::int64_t Dealer::deal(Rank worker, std::int64_t computed, std::int64_t want)
   return next.count;
 }
 
-Grant Dealer::grant(Rank worker, bool fit) {
+Grant Dealer::grant(Rank worker, bool eligible) {
   Grant grant;
   grant.next = next_[static_cast<std::size_t>(worker)];
   const bool is_last = grant.next.count == 0;
   grant.used = is_last ? dispenser_.dealt() : used_;
-  grant.evaluation = is_last ? 0 : evaluation_for(worker, fit);
+  grant.evaluation = is_last ? 0 : evaluation_for(worker, eligible);
   return grant;
 }
 
-std::int64_t Dealer::evaluation_for(Rank worker, bool fit) {
+std::int64_t Dealer::evaluation_for(Rank worker, bool eligible) {
   if (evaluating_ == worker) {
     evaluating_.reset();
   }
   const std::int64_t every = samples_per_evaluation_;
   const bool is_due = every > 0 && used_ / every > evaluated_ / every;
-  if (is_due && fit && to_ask_.empty() && !evaluating_) {
+  if (is_due && eligible && to_ask_.empty() && !evaluating_) {
     evaluated_ = used_;
     ++evaluation_;
-    if (evaluated_kind_ == Evaluated::kAnyone) {
+    if (evaluated_model_ == EvaluatedModel::kAnyWorker) {
       evaluating_ = worker;
       return evaluation_;
     }

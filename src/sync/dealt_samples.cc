@@ -6,9 +6,9 @@
 
 namespace motley {
 
-// The first step is dealt out as every rank can work out for itself.
-DealtSamples::DealtSamples(const StrategyContext& context, Evaluated evaluated)
-    : context_(context), parts_(evaluated == Evaluated::kMean ? context.node.size() : 1) {
+// Every rank computes its own share of the first step, without asking the coordinator.
+DealtSamples::DealtSamples(const StrategyContext& context, EvaluatedModel evaluated)
+    : context_(context), parts_(evaluated == EvaluatedModel::kMean ? context.node.size() : 1) {
   samples_ = context.allocator.part_of(context.ledger.step_after(0));
 }
 
@@ -23,7 +23,8 @@ Work DealtSamples::work() {
   return work;
 }
 
-// With fewer samples than workers some have no share of a common step; here they take one.
+// If a batch has fewer samples than there are workers, some shares are 0. Every worker requests at
+// least one sample.
 std::int64_t DealtSamples::want() const {
   return static_cast<std::int64_t>(std::max<std::size_t>(context_.allocator.next_share(), 1));
 }

@@ -1,5 +1,5 @@
-// A method of a program's own has all that motley's have: keys, checks, its own pace, servers.
-// Written against the public header alone.
+// A method of a program has everything that motley's methods have: keys, checks, its own pace,
+// servers. This one uses public headers only.
 #include <gtest/gtest.h>
 
 #include "motley/method.h"

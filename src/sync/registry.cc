@@ -29,7 +29,7 @@ namespace {
 
 struct Registry {
   std::vector<const Method*> methods;
-  std::unique_ptr<const JobSchema> schema;  // of these; made when it is first asked for
+  std::unique_ptr<const JobSchema> schema;  // of these methods; created at first use
 };
 
 Registry& registry() {
@@ -42,10 +42,11 @@ Registry& registry() {
 }  // namespace
 
 void register_method(const Method& method) {
-  MOTLEY_CHECK(!find_method(method.name()), "there is a method {} already", method.name());
-  MOTLEY_CHECK(method.make, "method {} needs a worker's side", method.name());
+  MOTLEY_CHECK(!find_method(method.name()), "a method named {} is already registered",
+               method.name());
+  MOTLEY_CHECK(method.make, "method {} has no `make`", method.name());
   MOTLEY_CHECK(method.schema.has_servers == (method.run_server != nullptr),
-               "method {} has servers without a server's side, or the other way round",
+               "method {}: `schema.has_servers` and `run_server` must be set together",
                method.name());
   registry().methods.push_back(&method);
   registry().schema.reset();
@@ -65,7 +66,7 @@ const Method* find_method(std::string_view name) {
 const Method& method_of(const Job& job) {
   const Method* method =
       job.strategy.sync.empty() ? methods().front() : find_method(job.strategy.sync);
-  MOTLEY_CHECK(method, "there is no method \"{}\"", job.strategy.sync);
+  MOTLEY_CHECK(method, "no method named \"{}\"", job.strategy.sync);
   return *method;
 }
 

@@ -1,4 +1,4 @@
-// The methods that exist (motley/sync/method.h), as the job file sees them.
+// The job schema of all known methods (motley/sync/method.h).
 #pragma once
 
 #include "job/schema.h"
@@ -6,7 +6,7 @@
 
 namespace motley {
 
-// The keys of a job file with all methods that are known now: motley's own and registered ones.
+// The keys of a job file, with those of all methods known now: motley's own and registered ones.
 const JobSchema& job_schema();
 
 }  // namespace motley

@@ -6,7 +6,7 @@
 
 namespace motley {
 
-SampleClient::SampleClient(const StrategyContext& context, Evaluated evaluated)
+SampleClient::SampleClient(const StrategyContext& context, EvaluatedModel evaluated)
     : context_(context), samples_(context, evaluated) {}
 
 Work SampleClient::begin(std::int64_t iteration, const CommitState& state) {
@@ -19,7 +19,7 @@ Work SampleClient::begin(std::int64_t iteration, const CommitState& state) {
                               .loss_sum = loss_sum_,
                               .commits = state.commits,
                               .commit_seconds = state.commit_seconds,
-                              .fit = state.fit};
+                              .eligible = state.eligible};
   context_.node.send(kCoordinator, Channel::kSamples,
                      {static_cast<std::int64_t>(SampleMessage::kRequest)},
                      Payload::of_record(request));

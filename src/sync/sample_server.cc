@@ -13,13 +13,13 @@ namespace {
 
 void expect(bool is_sound, Rank rank) {
   if (!is_sound) {
-    throw std::runtime_error(fmt::format("worker {} sent a request that makes no sense", rank));
+    throw std::runtime_error(fmt::format("worker {} sent an invalid request for samples", rank));
   }
 }
 
 }  // namespace
 
-SampleServer::SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated evaluated,
+SampleServer::SampleServer(const ServiceContext& context, GapMeter gaps, EvaluatedModel evaluated,
                            SampleServerListener* listener)
     : context_(context),
       dealer_(context, evaluated),
@@ -47,7 +47,7 @@ void SampleServer::run() {
   }
 }
 
-// Who begins an iteration has computed the one before.
+// A worker that begins an iteration has computed the previous one.
 void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& request) {
   expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
   gaps_.begins(rank, request.iteration, request.at);
@@ -57,7 +57,7 @@ void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& re
   const std::int64_t before = std::exchange(worker.samples, request.samples);
   dealer_.deal(rank, before, request.want);
   context_.node.send(rank, Channel::kSamples, {},
-                     Payload::of_record(dealer_.grant(rank, request.fit != 0)));
+                     Payload::of_record(dealer_.grant(rank, request.eligible != 0)));
   if (listener_) {
     listener_->on_request(rank, request, before);
   }

@@ -1,5 +1,5 @@
-// A job: what to train, on what, how, and on which machines. Plain values; job/parse.h makes one
-// from a file, with every default filled in and every value checked.
+// Job: the model, the data, how to train, and the cluster. Plain values; job/parse.h makes one from
+// a file, with every default filled in and every value checked.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace motley {
 
-// kPhantom has a size and no arithmetic; kProgram is a program's own (motley/trainer.h).
+// kPhantom has a size but computes nothing; kProgram is the model of a program that uses motley as
+// a library (motley/trainer.h).
 enum class ModelKind { kSvm, kMlp, kCnn, kResnet20, kTorchscript, kPhantom, kProgram };
 enum class DataKind { kIdx, kCifar10, kLibsvm, kSynthetic, kProgram };
 enum class OptimizerKind { kSgd, kAdam };
@@ -22,13 +23,13 @@ enum class OptimizerKind { kSgd, kAdam };
 struct ModelSpec {
   ModelKind kind = ModelKind::kMlp;
   std::string path;             // torchscript: the .pt file
-  std::int64_t parameters = 0;  // phantom: how many floats
+  std::int64_t parameters = 0;  // phantom: number of floats
 };
 
 struct DataSpec {
   DataKind kind = DataKind::kSynthetic;
   std::string path;       // idx, cifar10: a folder; libsvm: a file
-  std::string test_path;  // libsvm: a file; without one, `holdout` of path is kept for testing
+  std::string test_path;  // libsvm: a file; if empty, the part `holdout` of `path` is held out
   double holdout = 0.1;
   std::int64_t samples = 10'000;  // synthetic
   std::int64_t test_samples = 2'000;
@@ -51,31 +52,32 @@ struct TrainSpec {
 
 // Self-adaptive allocation.
 struct AdaptiveSpec {
-  std::int64_t window = 10;  // steps between two looks at the shares
-  double dead_band = 0.005;  // gains below this part of a step's time do not change them
+  std::int64_t window = 10;  // steps between two decisions about the shares
+  // Shares stay if changing them would save less than this fraction of a step's time.
+  double dead_band = 0.005;
 };
 
 // Parameter servers, for every method that has them.
 struct PsSpec {
-  int servers = 1;  // processes that share the parameters
+  int servers = 1;  // each holds a part of the parameters
 };
 
 struct TopkSpec {
-  double ratio = 0.01;  // part of the entries that travels
+  double ratio = 0.01;  // fraction of the entries that is sent
 };
 
 struct StrategySpec {
-  std::string sync;  // a method's name; empty: the first one there is
+  std::string sync;  // a method's name; if empty, the first registered method
   std::string allocation = "equal";
   std::vector<double> shares;          // static: one per worker
-  CodecKind codec = CodecKind::kNone;  // where it is not given, the method's default
-  bool error_feedback = true;          // what a codec lost travels with the next exchange
+  CodecKind codec = CodecKind::kNone;  // the method's default if not given
+  bool error_feedback = true;          // what the codec lost is added to the next exchange
   AdaptiveSpec adaptive;
   PsSpec ps;
   TopkSpec topk;
-  MethodOptions methods;  // what each method has of its own
+  MethodOptions methods;  // the settings of each method
 
-  // The settings of one method, by the struct in its public header.
+  // The settings of one method; T is the options struct in its public header.
   template <class T>
   T& of() {
     return methods.of<T>();
@@ -96,7 +98,7 @@ struct Job {
   ClusterSpec cluster;
 
   bool phantom() const { return model.kind == ModelKind::kPhantom; }
-  // Model, data and optimizer are a program's own (motley/trainer.h).
+  // True if a program brings its own model, data and optimizer (motley/trainer.h).
   bool of_program() const { return model.kind == ModelKind::kProgram; }
 };
 

@@ -1,5 +1,6 @@
-// Key: one line of a job file: its name, where the value goes, what it may be, one line of help.
-// Parsing, checking, printing and the documentation all read these, so adding a key is adding one.
+// Key: describes one key of a job file: its name, where its value is stored, which values are
+// allowed, and one line of help. Parsing, checking, printing and the documentation all use this
+// description, so a new key needs only one new Key.
 //
 // A method lists the keys of its options struct:
 //
@@ -21,11 +22,11 @@
 
 namespace motley {
 
-// One of the names that a key may have as its value.
+// One of the names that a key accepts as its value.
 struct Choice {
   std::string_view name;
   std::string_view summary = {};  // one line for `motley strategies`
-  int value = 0;                  // of the enum, where the place is one
+  int value = 0;                  // of the enum, if the key is stored in one
 };
 
 // A choice that stands for a value of an enum.
@@ -35,37 +36,37 @@ constexpr Choice choice(std::string_view name, Enum value, std::string_view summ
   return {name, summary, static_cast<int>(value)};
 }
 
-// What a value may be.
-struct Range {  // an integer or a number, by its place; infinities mean no bound
+// The rules say which values are allowed.
+struct Range {  // an integer or a number, depending on the Place; infinity means no bound
   double min;
   double max = std::numeric_limits<double>::infinity();
-  bool above_min = false;  // min itself is refused
+  bool above_min = false;  // min itself is not allowed
 };
 struct PerWorker {  // numbers, one per worker
   Range range;
-  double otherwise;     // for every worker when the key is not given
-  bool or_one_for_all;  // a single number is good too
+  double otherwise;     // the value for every worker if the key is not given
+  bool or_one_for_all;  // a single number for all workers is allowed too
 };
 struct OneOf {
   std::string_view noun;  // with its article: "a graph"
   std::span<const Choice> choices;
-  std::string_view listed_by = {};  // for documents, where the choices may grow
+  std::string_view listed_by = {};  // for the docs: replaces the list of choices, if set
 };
 struct YesOrNo {};        // true or false
-struct AnyPath {};        // a string, not empty
-struct DirectoryName {};  // a string fit to name a directory
+struct AnyPath {};        // a string that is not empty
+struct DirectoryName {};  // a string that can be the name of a directory
 struct Edges {};          // pairs of ranks
-struct Tables {};         // an array of tables, which have keys of their own
+struct Tables {};         // an array of tables, each with its own keys
 using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Edges, Tables>;
 
-// An enum's place: its value as a number, as in Choice.
+// Stores an enum. The value is passed as a number, as in Choice.
 template <class Record>
 struct EnumPlace {
   int (*get)(const Record& record);
   void (*set)(Record& record, int value);
 };
 
-// Where a value goes. std::monostate: the value is checked and then dropped.
+// Where a value is stored. std::monostate: the value is checked but not stored.
 template <class Record>
 using Place =
     std::variant<std::monostate, EnumPlace<Record>, std::string& (*)(Record&), int& (*)(Record&),
@@ -77,22 +78,22 @@ using Place =
 
 struct MethodSchema;  // method_schema.h
 
-// When a key means something. Elsewhere it is refused, unless it may rest there.
+// In which jobs a key applies. In other jobs it is an error, unless it may be unused.
 struct Belongs {
-  bool (*applies)(const Job& job, const MethodSchema& method) = nullptr;  // null: always
-  std::string_view to = {};                                               // that condition in words
-  bool needed = false;    // where it applies it must be given
-  bool may_rest = false;  // where it does not apply it may stand unused: a variant may choose it
+  bool (*applies)(const Job& job, const MethodSchema& method) = nullptr;  // null means always
+  std::string_view to = {};                                               // the condition in words
+  bool needed = false;         // required wherever it applies
+  bool may_be_unused = false;  // allowed where it does not apply, because a variant may need it
 };
 
 template <class Record>
 struct Key {
-  std::string_view name;  // dotted, from the top of the job; inside a list, from its entry
+  std::string_view name;  // the full dotted name; inside a list of tables, relative to the table
   Place<Record> place;
   Rule rule;
   std::string_view help;
   Belongs belongs = {};
-  std::string_view method = {};  // whose key it is; filled in for a method's own keys
+  std::string_view method = {};  // the method it belongs to; filled in by JobSchema
 };
 
 namespace detail {
@@ -127,7 +128,7 @@ constexpr Place<Job> option_place() {
 
 }  // namespace detail
 
-// The place of a member of a method's options struct.
+// The Place of one member of a method's options struct.
 template <auto Member>
 inline constexpr Place<Job> option = detail::option_place<Member>();
 

@@ -1,9 +1,9 @@
-// MethodOptions: the settings of every method, each a plain struct of the method's own.
+// MethodOptions: the settings of all methods, one plain struct for each method.
 //
 //   options.strategy.of<motley::HopOptions>().max_gap = 5;
 //
 // A method defines its struct in its own public header (in motley/sync/), so neither Job nor
-// Options has to know which methods there are. Copies are copies of all settings.
+// Options has to know which methods exist. Copying copies all settings.
 #pragma once
 
 #include <any>
@@ -14,7 +14,7 @@ namespace motley {
 
 class MethodOptions {
  public:
-  // The settings of this type. They are the defaults until somebody changes them.
+  // The settings of type T. They have their default values until they are changed.
   template <class T>
   T& of() {
     std::any& value = values_[std::type_index(typeid(T))];

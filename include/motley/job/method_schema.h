@@ -1,4 +1,4 @@
-// MethodSchema: what a job file can say about a method. Plain data, and functions of a job.
+// MethodSchema: what a job file can say about a method. Plain data and pure functions of a job.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,26 @@
 
 namespace motley {
 
-// Why a job cannot be run, and which keys are to blame: the message points at the first of them
-// that the job file gives.
+// Why a job is invalid, and which keys cause it. The message points at the first of these keys that
+// the job file contains.
 struct JobProblem {
   std::vector<std::string_view> keys;
   std::string message;
 };
-using Checked = std::optional<JobProblem>;  // nullopt: nothing is wrong
+using Checked = std::optional<JobProblem>;  // nullopt if the job is valid
 
-// Whether the job file, a flag or the program gives a key itself.
+// True if the job file, a flag or the program sets the key explicitly.
 using IsGiven = std::function<bool(std::string_view key)>;
 
-// What travels between the workers of a method.
+// What the workers of a method send to each other.
 enum class ExchangeKind {
   kGradients,  // sums of gradients
-  kChanges,    // what changed since the last exchange
-  kModels,     // whole models: a codec would lose what a step changes, and is refused
+  kChanges,    // changes of the model since the last exchange
+  kModels,     // whole models; codecs are not allowed, as they would lose what a step changes
 };
 
-// The method brings its own settings for a codec: `strategy.error_feedback` and `strategy.topk` are
-// not for it.
+// Codec settings that a method chooses itself. The job's `strategy.error_feedback` and
+// `strategy.topk` do not apply to such a method.
 struct CodecSettings {
   double ratio = 1;
   bool error_feedback = false;
@@ -42,15 +42,15 @@ struct MethodSchema {
   std::vector<Key<Job>> keys = {};
 
   ExchangeKind exchanges = ExchangeKind::kGradients;
-  bool has_servers = false;  // processes beside the workers that hold parameters
-  // The method decides how much each worker computes: only equal allocation goes with it.
+  bool has_servers = false;  // extra processes that hold the parameters
+  // The method decides how much each worker computes, so only `equal` allocation is allowed.
   bool own_shares = false;
   CodecKind default_codec = CodecKind::kNone;
-  CodecSettings (*codec_settings)(const Job& job) = nullptr;  // null: those of the job
+  CodecSettings (*codec_settings)(const Job& job) = nullptr;  // null: the job's settings
 
   // Fills in defaults that depend on the rest of the job. May be null.
   void (*complete)(Job& job) = nullptr;
-  // What only this method asks of a job. May be null.
+  // Checks that only this method needs. May be null.
   Checked (*check)(const Job& job, const IsGiven& is_given) = nullptr;
 };
 

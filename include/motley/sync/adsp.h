@@ -7,10 +7,10 @@
 namespace motley {
 
 struct AdspOptions {
-  std::optional<double> period = {};       // Gamma: seconds between two looks at the commit rate
-  std::int64_t commits = 1;                // that every worker makes in the first period
-  bool search = true;                      // for the number of commits
-  std::optional<double> loss_target = {};  // of the reward
+  std::optional<double> period = {};       // Gamma: check period, seconds
+  std::int64_t commits = 1;                // per worker in the first period
+  bool search = true;                      // search for the best number of commits
+  std::optional<double> loss_target = {};  // loss used in the reward
 };
 
 }  // namespace motley

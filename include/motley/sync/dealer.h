@@ -1,8 +1,8 @@
-// Dealer: the coordinator's side of DealtSamples (dealt_samples.h): deals out samples, and turns in
-// evaluations, to workers without a common step. It sends nothing itself.
+// Dealer: the coordinator's side of DealtSamples (dealt_samples.h): deals out samples, and
+// requests to be evaluated, to workers that have no common step. It sends no messages itself.
 //
-//   dealer.deal(worker, computed, want);                   // its request has come
-//   ... send dealer.grant(worker) ...                      // at once, or when its turn has come
+//   dealer.deal(worker, computed, want);                   // its request has arrived
+//   ... send dealer.grant(worker) ...                      // now or later
 #pragma once
 
 #include <cstdint>
@@ -19,37 +19,37 @@ namespace motley {
 
 class Dealer {
  public:
-  // The first step is with the workers already: each rank works out its own share of it.
-  explicit Dealer(const ServiceContext& context, Evaluated evaluated = Evaluated::kMean);
+  // The samples of the first step are not dealt out: each rank computes its own share of it.
+  explicit Dealer(const ServiceContext& context, EvaluatedModel evaluated = EvaluatedModel::kMean);
 
-  // A worker has computed so many samples, and wants some for its next iteration. What it gets is
-  // its own from now on: the next samples of the run, fewer at its end. Returns how many; 0: there
-  // are no more.
+  // The worker has computed this many samples and wants some for its next iteration. It gets the
+  // next samples of the run, at the end of the run fewer than it wants. Returns how many; 0 if
+  // there are none left.
   std::int64_t deal(Rank worker, std::int64_t computed, std::int64_t want);
-  // What the worker is told, as things stand now. `fit`: its model is one to evaluate.
-  Grant grant(Rank worker, bool fit = true);
+  // The answer to the worker, as of now. `eligible`: its model may be evaluated.
+  Grant grant(Rank worker, bool eligible = true);
 
  private:
-  // The number of the evaluation that this worker's model is to be a part of as it is now; 0: none.
+  // The number of the evaluation to which this worker's current model contributes; 0 for none.
   //
-  // What is evaluated every `eval_every` steps of samples is what the run would leave if it ended
-  // there: mostly the mean of all models. Each worker is asked once then; only when all were asked
-  // the next evaluation may begin. Where anyone's model will do, the first worker that is `fit` is
-  // asked; the next evaluation begins only after that worker was heard of again, so that
-  // evaluations come in order.
-  std::int64_t evaluation_for(Rank worker, bool fit);
+  // Every `eval_every` steps' worth of samples, the model is evaluated that the run would leave if
+  // it ended there. In kMean mode this is the mean of all models: each worker is asked once, and
+  // the next evaluation may begin only when all have been asked. In kAnyWorker mode, the first
+  // `eligible` worker is asked; the next evaluation begins only after another request of that
+  // worker, so that evaluations come in order.
+  std::int64_t evaluation_for(Rank worker, bool eligible);
 
   const int workers_;
-  const Evaluated evaluated_kind_;
-  const std::int64_t samples_per_evaluation_;  // 0: none but the last
+  const EvaluatedModel evaluated_model_;
+  const std::int64_t samples_per_evaluation_;  // 0: only at the end of the run
   const std::function<bool()> stop_requested_;
   Dispenser dispenser_;
-  std::vector<StepSamples> next_;   // by worker: what it was dealt last
-  std::int64_t used_ = 0;           // samples, by all workers
-  std::int64_t evaluation_ = 0;     // the number of the last one
+  std::vector<StepSamples> next_;   // by worker: the samples dealt to it last
+  std::int64_t used_ = 0;           // samples used by all workers
+  std::int64_t evaluation_ = 0;     // number of the last evaluation
   std::int64_t evaluated_ = 0;      // samples used when it began
-  std::set<Rank> to_ask_;           // for their part in it
-  std::optional<Rank> evaluating_;  // whose model it is of, where anyone's will do
+  std::set<Rank> to_ask_;           // workers still to be asked for their models
+  std::optional<Rank> evaluating_;  // kAnyWorker: whose model is being evaluated
 };
 
 }  // namespace motley

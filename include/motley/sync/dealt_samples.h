@@ -1,14 +1,14 @@
-// DealtSamples: the samples of a worker that goes at its own pace. The coordinator deals them out
-// as they are wanted (dealer.h); who gets no more samples has done its part.
+// DealtSamples: the samples of a worker that runs at its own pace. The coordinator deals them out
+// on request (dealer.h). A worker that gets no more samples has done its part.
 //
 //   samples.begin();  compute(samples.work());
 //   ... to the coordinator: samples.count(), samples.want();  back from it: a Grant ...
 //   progress = samples.take(grant, computed);
 //
-// How request and grant travel is the method's choice. SampleClient (sample_client.h) sends
-// messages of its own, an iteration ahead, so that nobody waits for them. A method whose workers
-// signal the coordinator after every iteration anyway lets that signal carry the request, and its
-// answer the grant (messages.h of such a method).
+// The method chooses how request and grant are sent. SampleClient (sample_client.h) sends them in
+// messages of their own, one iteration ahead, so that no worker waits for them. If the workers of a
+// method signal the coordinator after every iteration anyway, that signal can carry the request,
+// and its answer the grant.
 #pragma once
 
 #include <cstdint>
@@ -18,39 +18,40 @@
 
 namespace motley {
 
-// What is evaluated: the mean of all workers' models, or the model of whoever is ready first, where
-// all are as good.
-enum class Evaluated { kMean, kAnyone };
+// Which model is evaluated: the mean of all workers' models, or, if any of them will do, the model
+// of the first worker that is ready.
+enum class EvaluatedModel { kMean, kAnyWorker };
 
-// What the coordinator answers to a request for samples.
+// The coordinator's answer to a request for samples.
 struct Grant {
-  StepSamples next;             // no samples: there are no more
-  std::int64_t used = 0;        // samples, by all workers so far; in the end, by all at all
-  std::int64_t evaluation = 0;  // that the model after this iteration is a part of; 0: none
+  StepSamples next;             // empty if there are no more samples
+  std::int64_t used = 0;        // samples used by all workers so far; at the end, the run's total
+  std::int64_t evaluation = 0;  // to which the model after this iteration contributes; 0 for none
 };
 
 class DealtSamples {
  public:
-  explicit DealtSamples(const StrategyContext& context, Evaluated evaluated = Evaluated::kMean);
+  explicit DealtSamples(const StrategyContext& context,
+                        EvaluatedModel evaluated = EvaluatedModel::kMean);
 
-  // An iteration begins: changes of the allocation take effect.
+  // Begins an iteration: changes of the allocation take effect.
   void begin();
-  // What it computes.
+  // What to compute in this iteration.
   Work work();
   std::int64_t count() const { return samples_.count; }
-  // Samples to ask for, for the next iteration; by the allocation as it is now.
+  // How many samples to request for the next iteration, according to the current allocation.
   std::int64_t want() const;
-  // The iteration was computed, and this is what comes next.
+  // Ends an iteration: takes its result and the grant for the next one.
   Progress take(const Grant& grant, const Computed& computed);
-  // Whether there is another iteration.
+  // True if another iteration follows.
   bool goes_on() const { return samples_.count > 0; }
 
  private:
   bool phantom() const { return context_.replica.gradient().phantom(); }
 
   StrategyContext context_;
-  const int parts_;      // of a model that is evaluated
-  StepSamples samples_;  // of the iteration under way, or to come
+  const int parts_;      // number of models in one evaluation
+  StepSamples samples_;  // of the current iteration, or of the next one
 };
 
 }  // namespace motley

@@ -7,8 +7,8 @@ namespace motley {
 
 struct LocalSgdOptions {
   std::int64_t steps = 8;     // H: steps between two averages
-  double outer_lr = 1;        // what the averaged change is multiplied by
-  double outer_momentum = 0;  // Nesterov's, on the averaged change
+  double outer_lr = 1;        // factor on the averaged change
+  double outer_momentum = 0;  // Nesterov momentum on the averaged change
 };
 
 }  // namespace motley

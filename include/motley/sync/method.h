@@ -1,4 +1,4 @@
-// Method: everything that motley knows of one method, as one value.
+// Method: everything that motley knows about one method, as one value.
 //
 //   const Method kPairs = {
 //       .schema = {.name = "pairs", .summary = "averages with one neighbour", .keys = {...}},
@@ -6,9 +6,9 @@
 //       .make = make_pairs,
 //   };
 //
-// Nothing else in motley asks for a method by its name: what a job may say about it, how its
-// workers go on, what runs on workers, coordinator and servers, all of it is here. motley's own
-// methods are listed in src/sync/registry.cc, one line each; a program adds its own with
+// It contains the keys of the method in a job file, how its workers advance, and the code that runs
+// on workers, coordinator and servers. No other code in motley refers to a method by name. motley's
+// own methods are listed in src/sync/registry.cc, one line each; a program adds its own with
 // register_method().
 #pragma once
 
@@ -26,33 +26,34 @@ struct Method {
   MethodSchema schema;
   Advance advance = Advance::kTogether;
 
-  // A worker's side.
+  // Makes a worker's side.
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context) = nullptr;
-  // The coordinator's side. Null: the workers manage among themselves.
+  // The coordinator's side. Null if the method does not need one.
   Serve serve = nullptr;
-  // A server's side, for a method that has servers.
+  // A server's side. Set if and only if schema.has_servers.
   RunServer run_server = nullptr;
 
-  // `motley calibrate` finds links by running a method with models of two sizes. A method whose
-  // rounds follow from what it measures of itself would say nothing about links: it names another
-  // one that loads the same links in every step. Null: the method itself.
+  // `motley calibrate` measures links by running the method with models of two sizes. That does not
+  // work for a method that adapts its rounds to its own measurements. Such a method names another
+  // one that uses the same links in every step. Null means the method itself.
   const Method* calibrate_as = nullptr;
 
   std::string_view name() const { return schema.name; }
 };
 
-// Adds a method of a program's own, so that jobs can name it. The value and its texts live as long
-// as the program. Call it in every process of a run, before a job is read: at the top of main().
-// Aborts when the name is taken or a part is missing.
+// Adds a method of the program, so that jobs can use it by name. The value and its strings must
+// live as long as the program. Call it in every process of a run before a job is read, for example
+// at the top of main(). Aborts if the name is taken or a part is missing.
 void register_method(const Method& method);
 
-// In the order of `motley strategies`.
+// All known methods, in the order of `motley strategies`.
 std::span<const Method* const> methods();
-// nullptr when there is none of that name.
+// nullptr if there is no method of that name.
 const Method* find_method(std::string_view name);
-// The job's method. Aborts when there is none of that name, which parsing a job rules out.
+// The job's method. Aborts if it does not exist, which cannot happen for a parsed job.
 const Method& method_of(const Job& job);
-// How many servers the job has beside its workers. Their ranks follow those of the workers.
+// The number of servers that the job has in addition to its workers. Their ranks follow the
+// workers' ranks.
 int servers_of(const Job& job);
 
 }  // namespace motley

@@ -1,5 +1,5 @@
 // Settings of the plain parameter-server methods: [strategy.ps] in a job file
-// (docs/parameter_server.md). How many servers there are is StrategySpec::ps.
+// (docs/parameter_server.md). The number of servers is in StrategySpec::ps.
 #pragma once
 
 #include <cstdint>

@@ -37,16 +37,16 @@ inline Payload payload_of(Block block) {
                          : Payload::copy_of(block.floats());
 }
 
-// One tensor of a model: what the model calls it, and where its numbers are.
+// One tensor of a model: its name, its shape and its place in a block.
 struct TensorInfo {
-  enum class In { kParameters, kBuffers };  // the block that it is a part of
+  enum class In { kParameters, kBuffers };  // the block that contains it
 
   std::string name;                 // "fc1.weight"
-  std::vector<std::int64_t> shape;  // empty: a single number
+  std::vector<std::int64_t> shape;  // empty for a single number
   In in = In::kParameters;
-  std::size_t offset = 0;  // of its first number in that block
+  std::size_t offset = 0;  // of its first number in the block
 
-  // How many numbers it has.
+  // The number of its elements.
   std::size_t size() const {
     std::size_t product = 1;
     for (const std::int64_t length : shape) {
@@ -58,7 +58,7 @@ struct TensorInfo {
   friend bool operator==(const TensorInfo&, const TensorInfo&) = default;
 };
 
-// One line for each, "fc1.weight 128x784", so that ranks can be compared.
+// One line per tensor, for example "fc1.weight 128x784". Used to compare the models of all ranks.
 inline std::string describe(std::span<const TensorInfo> tensors) {
   std::string text;
   for (const TensorInfo& tensor : tensors) {
@@ -95,9 +95,8 @@ class Replica {
   // State of the model that is not trained (BatchNorm statistics). May be empty.
   virtual Block buffers() = 0;
 
-  // What parameters() and buffers() consist of: the tensors of the one, then those of the other, in
-  // the order in which they lie there, without gaps. A model that does not say so is one tensor
-  // for each block that is not empty, "parameters" and "buffers".
+  // The tensors of parameters(), then those of buffers(), in the order of their offsets and without
+  // gaps. By default, each block that is not empty is one tensor, named "parameters" or "buffers".
   virtual std::vector<TensorInfo> tensors() {
     std::vector<TensorInfo> blocks;
     append_block(blocks, "parameters", TensorInfo::In::kParameters, parameters().size);

@@ -1,12 +1,12 @@
 // SampleClient: gets a worker's samples (dealt_samples.h) with messages of its own.
 //
 //   worker                          coordinator (sample_server.h)
-//     request: k begins, what next? ->
-//     ... computes k ...            <- Grant: the samples of the next iteration, or none
-//     farewell: what it counted     ->
+//     request for k + 1             ->
+//     ... computes k ...            <- Grant: the samples of iteration k + 1, or none
+//     farewell: its counters        ->
 //
-// A worker asks one iteration ahead, when it begins to compute: the answer is there when it is
-// needed, unless the way to the coordinator and back takes longer than an iteration.
+// A worker requests samples one iteration ahead, when it begins to compute. So the answer is there
+// when it is needed, unless a round trip to the coordinator takes longer than an iteration.
 //
 // Cost per iteration: a request and an answer of about 100 bytes each.
 #pragma once
@@ -20,29 +20,29 @@
 
 namespace motley {
 
-// What a worker says, in the tag of a header.
+// The kinds of message that a worker sends, stored in the header's tag.
 enum class SampleMessage : std::int64_t { kRequest, kNote, kFarewell };
 
-// Where a worker stands when it begins an iteration.
+// The state of a worker when it begins an iteration.
 struct CommitState {
-  std::int64_t commits = 0;    // that it has made, where a method has such
-  Seconds commit_seconds = 0;  // that the last of them took
-  bool fit = true;             // its model after this iteration is one to evaluate
+  std::int64_t commits = 0;    // made so far, if the method has commits
+  Seconds commit_seconds = 0;  // how long the last one took
+  bool eligible = true;        // its model may be evaluated after this iteration
 };
 
-// A worker begins an iteration.
+// Sent when a worker begins an iteration.
 struct SampleRequest {
   std::int64_t iteration = 0;
-  std::int64_t samples = 0;  // that it takes
-  std::int64_t want = 0;     // for the next one
+  std::int64_t samples = 0;  // in this iteration
+  std::int64_t want = 0;     // samples wanted for the next iteration
   Seconds at = 0;            // by the worker's clock
-  double loss_sum = 0;       // of the samples of the iteration before; NaN: it has none
+  double loss_sum = 0;       // over the samples of the previous iteration; NaN if there is no loss
   std::int64_t commits = 0;
   Seconds commit_seconds = 0;
-  std::int64_t fit = 1;
+  std::int64_t eligible = 1;
 };
 
-// A worker has done its part. What it counted follows in the payload.
+// Sent when a worker has done its part. The payload holds its counters.
 struct Farewell {
   std::int64_t iteration = 0;  // its last one
   Seconds at = 0;
@@ -57,17 +57,18 @@ struct Farewell {
 // A worker's side.
 class SampleClient {
  public:
-  explicit SampleClient(const StrategyContext& context, Evaluated evaluated = Evaluated::kMean);
+  explicit SampleClient(const StrategyContext& context,
+                        EvaluatedModel evaluated = EvaluatedModel::kMean);
 
-  // An iteration begins: what it computes.
+  // Begins an iteration and returns what to compute in it.
   Work begin(std::int64_t iteration, const CommitState& state = {});
-  // It was computed and the model renewed. May wait for the coordinator's answer.
+  // Call after computing and updating the model. May wait for the coordinator's answer.
   Progress finish(const Computed& computed);
-  // Whether there is another one.
+  // True if another iteration follows.
   bool goes_on() const { return samples_.goes_on(); }
-  // To the method's service (SampleServerListener), beside requests.
+  // Sends a message of the method to its service (SampleServerListener).
   void note(Payload payload);
-  // This worker has done its part; `counts` is what its method's service wants to know of it.
+  // Says that this worker has done its part. `counts` are counters for the method's service.
   void leave(std::span<const std::int64_t> counts);
 
   // Time spent waiting for the coordinator's answers.
@@ -77,7 +78,7 @@ class SampleClient {
   StrategyContext context_;
   DealtSamples samples_;
   std::int64_t iteration_ = 0;
-  double loss_sum_ = 0;  // of the last one
+  double loss_sum_ = 0;  // of the last iteration
   Seconds waited_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SampleServer: the coordinator's side of SampleClient (sample_client.h): answers requests for
-// samples, and watches how far apart the workers are.
+// samples and measures how far apart the workers are.
 #pragma once
 
 #include <cstdint>
@@ -12,37 +12,39 @@
 
 namespace motley {
 
-// What a method's service does beside dealing out samples: it hears where the workers stand, and
-// may send them something on a channel of its own.
+// The part of a method's service that is not dealing out samples. It learns the state of the
+// workers and may send them messages on a channel of its own.
 class SampleServerListener {
  public:
   virtual ~SampleServerListener() = default;
-  // Every request, after it was answered; `loss_samples` is how many samples its loss_sum is of.
+  // Called for every request, after it was answered. `loss_samples` is the number of samples in its
+  // loss_sum.
   virtual void on_request(Rank rank, const SampleRequest& request, std::int64_t loss_samples) = 0;
-  // What a worker has to say beside its requests. False: it makes no sense.
+  // Called for every SampleClient::note(). Returns false if the note is invalid.
   virtual bool on_note(Rank rank, const Payload& note) = 0;
-  // It has done its part.
+  // Called when the worker has done its part.
   virtual void on_leave(Rank rank) = 0;
 };
 
 class SampleServer {
  public:
-  SampleServer(const ServiceContext& context, GapMeter gaps, Evaluated evaluated = Evaluated::kMean,
+  SampleServer(const ServiceContext& context, GapMeter gaps,
+               EvaluatedModel evaluated = EvaluatedModel::kMean,
                SampleServerListener* listener = nullptr);
 
-  // Until all workers have left.
+  // Returns when all workers have left.
   void run();
 
-  // After that. What every worker counted, one vector each.
+  // The following are valid after run(). The counters of every worker, one vector each.
   const std::vector<std::vector<std::int64_t>>& counts() const { return counts_; }
-  // The mean of the last iterations that they did, counted from 1.
+  // The mean number of iterations of a worker.
   double mean_iterations() const;
   const GapMeter& gaps() const { return gaps_; }
 
  private:
   struct Worker {
-    std::int64_t iteration = -1;  // that it began last
-    std::int64_t samples = 0;     // that it computes in it
+    std::int64_t iteration = -1;  // the last one that it began
+    std::int64_t samples = 0;     // in that iteration
     bool left = false;
   };
 
@@ -52,9 +54,9 @@ class SampleServer {
   const ServiceContext context_;
   Dealer dealer_;
   GapMeter gaps_;
-  SampleServerListener* const listener_;  // may be none
+  SampleServerListener* const listener_;  // may be null
   std::vector<Worker> workers_;
-  std::size_t left_ = 0;                           // of them
+  std::size_t left_ = 0;                           // how many have left
   std::vector<std::vector<std::int64_t>> counts_;  // by worker
 };
 

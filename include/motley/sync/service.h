@@ -1,8 +1,8 @@
-// A method's parts beside its workers, for methods that have them: a service, which runs on the
-// coordinator, and servers, which are processes of their own and hold the parameters.
+// The optional parts of a method other than its workers: a service, which runs on the coordinator,
+// and servers, which are separate processes that hold the parameters.
 //
-// Like a worker's side each is blocking code over a Node. A service's rank is kCoordinator; the
-// ranks of servers follow those of the workers.
+// Like a worker's side, each is blocking code over a Node. The rank of a service is kCoordinator;
+// the ranks of servers follow those of the workers.
 #pragma once
 
 #include <functional>
@@ -15,34 +15,34 @@
 
 namespace motley {
 
-// All that a service is given. The references outlive it.
+// Everything a service may use. The references outlive it.
 struct ServiceContext {
   Node& node;
   const Job& job;
   const LedgerOptions& ledger;
-  Journal& journal;  // for what is decided, and how far apart the workers are
-  // True once the run should end early (target reached, interrupted). A service that deals out the
-  // samples sees to it that all workers leave together.
+  Journal& journal;  // for decisions, and for how far apart the workers are
+  // True once the run should end early (target reached, interrupted). A service that deals out
+  // samples must then make all workers leave together.
   std::function<bool()> stop_requested;
 };
 
 struct ServiceResult {
-  Figures figures;                     // in the summary under the method's name
+  Figures figures;                     // shown in the summary under the method's name
   std::int64_t max_iteration_gap = 0;  // between any two workers
 };
 
-// Returns when the run is over for all workers.
+// Runs the service. Returns when the run is over for all workers.
 using Serve = ServiceResult (*)(const ServiceContext& context);
 
-// All that a server is given. The references outlive it.
+// Everything a server may use. The references outlive it.
 struct ServerContext {
   Node& node;
   const Job& job;
-  Journal& journal;  // for what is decided; it reaches the record of the run as a worker's does
+  Journal& journal;  // for decisions; part of the record of the run, like a worker's
 };
 
-// Returns when all workers have left. The figures stand in the summary under the method's name,
-// each with one value for every server.
+// Runs a server. Returns when all workers have left. The summary shows the figures under the
+// method's name, each with one value per server.
 using RunServer = Figures (*)(const ServerContext& context);
 
 }  // namespace motley

@@ -26,7 +26,7 @@ class RingMeeting;  // sync/ring_meeting.h
 // How the workers of a method advance from step to step.
 enum class Advance {
   kTogether,   // all take the same step and always hold the same shares; results are summed
-  kAtOwnPace,  // each decides for itself, based on the latest messages it received
+  kAtOwnPace,  // each worker decides for itself, based on the messages it has received
 };
 
 // What a worker computes next. For a phantom replica only `count` is meaningful.
@@ -44,7 +44,7 @@ struct Computed {
 // A request to evaluate the mean of the models of `parts` workers, each as it is when its turn
 // comes.
 struct Evaluate {
-  std::int64_t number = 0;  // of the evaluation; keeps the parts of different evaluations apart
+  std::int64_t number = 0;  // identifies the evaluation that this part belongs to
   int parts = 1;
 };
 

@@ -16,9 +16,10 @@
 namespace motley {
 namespace {
 
-constexpr Channel kGossipModels =
-    method_channel(0);                             // to the activity that answers beside training
-constexpr Channel kGossipEnd = method_channel(1);  // nobody asks any more: to the one that trains
+// Models, to the activity that answers requests.
+constexpr Channel kGossipModels = method_channel(0);
+// "No more requests", to the activity that trains.
+constexpr Channel kGossipEnd = method_channel(1);
 
 enum class GossipKind : std::int64_t { kExchange, kEnd };
 constexpr Header kExchange{static_cast<std::int64_t>(GossipKind::kExchange)};
@@ -26,7 +27,7 @@ constexpr Header kEnd{static_cast<std::int64_t>(GossipKind::kEnd)};
 
 bool is_active(Rank rank) { return rank % 2 == 0; }
 
-// Neighbours of the other role.
+// The neighbours that have the other role.
 std::vector<Rank> partners_of(const Job& job, Rank self) {
   const Graph graph = Graph::of(job.strategy.of<AdPsgdOptions>().graph, job.cluster.workers);
   std::vector<Rank> partners = graph.out_neighbours(self);
@@ -45,13 +46,13 @@ class Gossip : public Strategy {
   explicit Gossip(const StrategyContext& context)
       : context_(context),
         partners_(partners_of(context.job, context.node.rank())),
-        samples_client_(context) {}
+        sample_client_(context) {}
 
   std::optional<Work> begin() final {
     if (over_) {
       return std::nullopt;
     }
-    const Work work = samples_client_.begin(iteration_);
+    const Work work = sample_client_.begin(iteration_);
     begin_exchange();
     return work;
   }
@@ -60,9 +61,9 @@ class Gossip : public Strategy {
     end_exchange();
     apply(computed.samples > 0);
     ++iteration_;
-    const Progress progress = samples_client_.finish(computed);
-    if (!samples_client_.goes_on()) {
-      samples_client_.leave(std::array{exchanges_});
+    const Progress progress = sample_client_.finish(computed);
+    if (!sample_client_.goes_on()) {
+      sample_client_.leave(std::array{exchanges_});
       part();
       waited_ += average_all(context_);
       over_ = true;
@@ -70,7 +71,7 @@ class Gossip : public Strategy {
     return progress;
   }
 
-  Seconds waited() const final { return waited_ + samples_client_.waited(); }
+  Seconds waited() const final { return waited_ + sample_client_.waited(); }
 
  protected:
   virtual void begin_exchange() = 0;
@@ -89,7 +90,7 @@ class Gossip : public Strategy {
   Seconds waited_ = 0;
 
  private:
-  SampleClient samples_client_;
+  SampleClient sample_client_;
   std::int64_t iteration_ = 0;
   bool over_ = false;
 };
@@ -235,7 +236,7 @@ ServiceResult serve_ad_psgd(const ServiceContext& context) {
 constexpr Choice kGossipGraphs[] = {choice("ring", GraphKind::kRing),
                                     choice("complete", GraphKind::kComplete)};
 
-// Any two workers may be neighbours, so their number has a bound.
+// Limits the number of workers, because any two of them may be neighbours.
 Checked check_ad_psgd(const Job& job, const IsGiven&) {
   constexpr int kMostWorkers = 4096;
   if (job.cluster.workers <= kMostWorkers) {
@@ -243,7 +244,7 @@ Checked check_ad_psgd(const Job& job, const IsGiven&) {
   }
   return JobProblem{
       {"cluster.workers"},
-      fmt::format("cluster.workers is {}, but strategy.sync = \"ad_psgd\" takes {} at most",
+      fmt::format("cluster.workers is {}, but strategy.sync = \"ad_psgd\" takes at most {}",
                   job.cluster.workers, kMostWorkers)};
 }
 

@@ -11,7 +11,8 @@
 //     x -= lr * gradient(x before)            y -= lr * gradient(y when it began to compute)
 //
 // Each exchange preserves the sum of the two models. At the end of the run all workers average
-// once, so that there is one model. The coordinator deals out the samples (sync/sample_server.h).
+// once, so that there is one model. The coordinator deals out the samples
+// (motley/sync/sample_server.h).
 //
 // Cost per iteration of an active worker: one model sent and one received, while it computes.
 #pragma once

@@ -40,8 +40,7 @@ Job any_job(std::uint64_t seed) {
   return job;
 }
 
-// Whoever averages with whom, and whatever happens in between: what one model gains the other
-// loses.
+// In every exchange, one model gains what the other one loses, whichever workers exchange models.
 TEST(AdPsgd, ConservesTheSumOfAllModels) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Job job = any_job(seed);
@@ -87,8 +86,8 @@ TEST(AdPsgd, LearnsTheRightAnswerAndWaitsForNobody) {
   EXPECT_GT(static_cast<double>(outcome.samples) / outcome.seconds, 0.95 * ideal);
 }
 
-// A gradient is applied to the model that averaging has changed meanwhile: computed by hand, for
-// two equally fast workers.
+// A gradient is applied to the model that averaging has changed in the meantime. Computed by hand
+// for two equally fast workers.
 TEST(AdPsgd, AppliesGradientsOfTheModelBeforeTheExchange) {
   const Job job = simulated_job("ad_psgd", equal_speeds(2), 20, 10);
   ToyTask task(200, 10, 3, 0.05);

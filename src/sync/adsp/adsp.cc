@@ -20,10 +20,10 @@ namespace {
 
 constexpr Channel kPeriods = method_channel(0);  // from the coordinator
 
-// A check period, from the coordinator.
+// A check period, sent by the coordinator.
 struct Period {
   Seconds gamma = 0;
-  std::int64_t target = 0;  // C_target: commits that every worker has made when it ends
+  std::int64_t target = 0;  // C_target: total commits of every worker at its end
 };
 
 class AdspWorker final : public Committer {
@@ -31,7 +31,7 @@ class AdspWorker final : public Committer {
   using Committer::Committer;
 
  private:
-  // Until the first period is known it trains on without commits.
+  // Until the first period begins, the worker trains without commits.
   bool commits_after_this() override {
     while (const auto message = node().receive_until({kPeriods, kCoordinator}, node().now())) {
       const auto period = message->payload.record<Period>();
@@ -52,8 +52,8 @@ class AdspWorker final : public Committer {
   CommitTimer timer_;
 };
 
-// Conducts the search while the SampleServer deals out samples. Time is looked at with every
-// request, of which there is one for each iteration of each worker.
+// Runs the search while the SampleServer deals out samples. It checks the clock at every request;
+// every worker sends one per iteration.
 class AdspService final : public SampleServerListener {
  public:
   explicit AdspService(const ServiceContext& context)
@@ -64,7 +64,7 @@ class AdspService final : public SampleServerListener {
         workers_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
-    SampleServer server(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
+    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
     server.run();
     ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
@@ -77,13 +77,14 @@ class AdspService final : public SampleServerListener {
 
  private:
   static constexpr std::int64_t kLossMemory = 4;  // batches
-  // Of the slowest worker, as in the authors' setting: 60 s, steps of up to 1.5 s.
+  // Iterations of the slowest worker in the default period. In the authors' setting it is 60 s,
+  // with steps of up to 1.5 s.
   static constexpr std::int64_t kPeriodIterations = 40;
 
   struct Worker {
-    std::optional<Seconds> heard;      // when its last iteration began, by its clock
-    std::optional<Seconds> iteration;  // how long the last one took, with what followed it
-    Seconds commit = 0;                // what its last commit took
+    std::optional<Seconds> heard;      // when its last iteration began, by the worker's clock
+    std::optional<Seconds> iteration;  // from the start of the last one to the start of the next
+    Seconds commit = 0;                // how long its last commit took
     std::int64_t commits = 0;
     bool left = false;
   };
@@ -159,7 +160,7 @@ class AdspService final : public SampleServerListener {
     }
   }
 
-  // That every worker can make in a period, each behind an iteration.
+  // The most commits that every worker can make in a period, each after at least one iteration.
   std::int64_t most_commits() const {
     double most = 1e9;
     for (const Worker& worker : workers_) {
@@ -177,9 +178,9 @@ class AdspService final : public SampleServerListener {
   std::vector<Worker> workers_;
   std::optional<Seconds> gamma_;
   LossSample start_;                  // of the period
-  std::optional<LossSample> middle_;  // of it, once it has come
+  std::optional<LossSample> middle_;  // of the period, once it is reached
   std::int64_t target_total_ = 0;     // C_target
-  std::int64_t used_ = 0;             // samples
+  std::int64_t used_ = 0;             // samples used by all workers
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> commits_tried_;  // by period
   std::int64_t largest_difference_ = 0;  // of commits between two workers, at the end of a period
@@ -198,16 +199,14 @@ Figures run_server_of_adsp(const ServerContext& context) {
 std::vector<Key<Job>> adsp_keys() {
   return {
       {"strategy.adsp.period", option<&AdspOptions::period>, Range{0, 1e6, true},
-       "seconds between two looks at the commit rate; 40 iterations of the slowest worker when not "
-       "given"},
+       "check period in seconds; 40 iterations of the slowest worker if not given"},
       {"strategy.adsp.commits", option<&AdspOptions::commits>, Range{1, 1e6},
-       "that every worker makes in the first period"},
+       "commits of every worker in the first period"},
       {"strategy.adsp.search", option<&AdspOptions::search>, YesOrNo{},
-       "look for the number of commits that lowers the loss fastest"},
+       "search for the number of commits that lowers the loss fastest"},
       {"strategy.adsp.loss_target", option<&AdspOptions::loss_target>,
        Range{.min = 0, .above_min = true},
-       "loss that the search wants to reach soonest; nine tenths of the present one when not "
-       "given"},
+       "loss that the search tries to reach soonest; 0.9 of the current loss if not given"},
   };
 }
 

@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-// Speeds up to 1 : 8, any number of commits, with and without disturbances.
+// Speeds up to 1 : 8, random numbers of commits, with and without slowdowns.
 TEST(Adsp, CommitsStayEqualInNumberWhateverTheSpeeds) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed, 0xad5b);
@@ -33,7 +33,7 @@ TEST(Adsp, CommitsStayEqualInNumberWhateverTheSpeeds) {
 TEST(Adsp, NobodyWaits) {
   Job job = simulated_job("adsp", {1, 1, 1, 0.125}, 400, 200);
   const RunOutcome outcome = simulate_phantom(job);
-  // All that any of them waits for is the end of the run.
+  // Workers wait only at the end of the run.
   EXPECT_NEAR(static_cast<double>(outcome.samples) / outcome.seconds / 3125, 1, 0.05);
 }
 

@@ -11,10 +11,10 @@
 namespace motley {
 namespace {
 
-constexpr double kRise = 0.3;    // of the loss, after which the rate is searched for anew
-constexpr double kTarget = 0.9;  // of the loss at a period's start
+constexpr double kRise = 0.3;    // relative rise of the loss that restarts the search
+constexpr double kTarget = 0.9;  // default target, relative to the loss at the start of a period
 
-// A loss that is no number any more has risen, too.
+// A loss that becomes infinite or NaN counts as risen.
 bool has_risen(const LossCurve& curve) {
   const double before = curve[0].loss;
   const double after = curve[2].loss;
@@ -24,11 +24,11 @@ bool has_risen(const LossCurve& curve) {
 
 }  // namespace
 
-// Let p and q be how fast the loss falls in the first and in the second part. That 1 / (l - c0) is
-// linear in t means p (l2 - c0) = q (l0 - c0), hence c0 = (p l2 - q l0) / (p - q). Put into
-// a^2 / (1 / (target - c0) - b), with b for time that counts from the first sample, all but the
-// following cancels: what fell, less what the bend p / q takes from the rest of the way. A straight
-// line is the same with a bend of 1, so nothing jumps where a curve becomes a line.
+// Let p and q be the slopes at which the loss falls in the first and in the second part. Since
+// 1 / (l - c0) is linear in t, p (l2 - c0) = q (l0 - c0), hence c0 = (p l2 - q l0) / (p - q).
+// Inserting this into a^2 / (1 / (target - c0) - b), with time counted from the first sample,
+// leaves only the formula below; `bend` is p / q. A straight line is the case bend = 1, so the
+// reward is continuous where a curve becomes a line.
 double reward(const LossCurve& curve, double loss_target) {
   const auto [first, middle, last] = curve;
   const bool known =

@@ -1,6 +1,5 @@
-// ADSP's commit rate (Hu, Wang, Wu, AAAI 2020). Nobody ever waits: each worker trains on and
-// commits when its timer says so, and all make the same number of commits in a check period however
-// fast they are. How many, is searched for. Pure: no Node, no clock.
+// ADSP's commit rate (Hu, Wang, Wu, AAAI 2020): searches for the number of commits that all workers
+// make in a check period, and decides when each worker commits. Pure: no Node, no clock.
 //
 //   on the server, every period:              on every worker:
 //     search.set_most(...)                      timer.begin_period(start, gamma,
@@ -27,39 +26,41 @@ struct LossSample {
 };
 using LossCurve = std::array<LossSample, 3>;  // a period's start, about its middle, its end
 
-// The paper's reward: 1 / the moment at which loss(t) = 1 / (a^2 t + b) + c0 through the three
-// samples comes down to `loss_target`, counted from t = 0, which is not after the first sample.
-// Where no such curve falls through them (the loss does not fall slower and slower) it is a
-// straight line from the first to the last. Finite and never below 0; 0 when the loss does not
-// fall, when the curve stays above the target, or when there is nothing to reach.
+// The paper's reward: 1 / t, where t is the time at which the curve loss(t) = 1 / (a^2 t + b) + c0
+// through the three samples reaches `loss_target`. t = 0 must not be after the first sample. If
+// there is no such curve (because the loss does not fall more and more slowly), a straight line
+// from the first to the last sample is used. The reward is finite and never negative. It is 0 if
+// the loss does not fall, if the curve never reaches the target, or if the target is already
+// reached.
 double reward(const LossCurve& curve, double loss_target);
 
 struct SearchOptions {
   std::int64_t start = 1;  // commits per worker and period
-  // Rewards are compared for this loss, and time counts on the samples' own clock: a period is
-  // better when the target is reached at an earlier moment. Without it, or once it is reached, the
-  // target is 0.9 of the loss at the start of a period and time counts from there, so that a reward
-  // is a relative speed and does not depend on how far training is. That is our choice.
+  // Rewards are computed for this loss, with time as in the samples: a period is better if the
+  // target is reached at an earlier time. If it is not given or already reached, the target is 0.9
+  // of the loss at the start of the period, and time counts from there. The reward is then a
+  // relative speed and does not depend on the progress of training. This fallback is our choice.
   std::optional<double> loss_target = {};
 };
 
-// The paper's search, one check period at a time: one commit more for as long as that earns more.
-// Then the rate stays until an epoch begins (restart()) or the loss rises by 30 % within a period.
-// A new search starts from the rate there is; as in the paper, it does not look for a lower one.
+// The paper's search, one check period at a time: tries one more commit as long as that increases
+// the reward. Then the rate stays until an epoch begins (restart()) or the loss rises by 30 %
+// within a period. A new search starts from the current rate; as in the paper, it never lowers the
+// rate.
 class CommitSearch {
  public:
   explicit CommitSearch(const SearchOptions& options = {});
 
-  // Commits wanted of every worker in the period now beginning.
+  // The commits that every worker should make in the period that begins now.
   std::int64_t commits() const { return trying_ ? commits_ + 1 : commits_; }
   void period_over(const LossCurve& curve);
   void restart(std::string why);
-  // Iterations that the slowest worker does in a period: more commits it cannot make. Between
-  // periods. At least 1 counts.
+  // The most commits that the slowest worker can make in a period. Call it between periods. Values
+  // below 1 count as 1.
   void set_most(std::int64_t most);
 
   bool searching() const { return searching_; }
-  std::string reason() const { return reason_; }  // for this number of commits
+  std::string reason() const { return reason_; }  // for the current number of commits
 
  private:
   double reward_of(const LossCurve& curve) const;
@@ -70,33 +71,35 @@ class CommitSearch {
   std::int64_t commits_;
   std::int64_t most_ = std::numeric_limits<std::int64_t>::max();
   bool searching_ = true;
-  bool trying_ = false;  // one commit more than commits_, whose reward is known
+  bool trying_ = false;  // this period has commits_ + 1; the reward of commits_ is known
   double reward_ = 0;    // of commits_
   std::string reason_;
 };
 
-// dC: commits that bring a worker which has made `done` up to the total that all should have made.
+// dC: the commits that a worker still has to make to reach the common total.
 std::int64_t commits_for(std::int64_t target_total, std::int64_t done);
 
-// When one worker commits. Commit k of a period should be over at start + k * gamma / commits, so
-// it is due earlier by what the last one cost. The times are those of the period, not of the last
-// commit: that a commit has to wait for the end of an iteration makes the next ones no later.
+// Decides when one worker commits. Commit k of a period should be complete at
+// start + k * gamma / commits, so it is due earlier by the cost of the last commit. The times
+// depend on the period, not on the last commit: a commit that is late, because it has to wait for
+// the end of an iteration, does not delay the next ones.
 class CommitTimer {
  public:
-  // From now on it is these commits that are due. `start` may be past already.
+  // Replaces the schedule. `start` may be in the past.
   void begin_period(Seconds start, Seconds gamma, std::int64_t commits);
-  // Whether to commit after the iteration that is expected to end then. Never without an iteration
-  // since the last commit, and never more than `commits` in a period.
+  // True if the worker should commit after the iteration that is expected to end at this time.
+  // Never without an iteration since the last commit, and never more than `commits` times in a
+  // period.
   bool due(Seconds expected_end) const;
-  // A commit that took `cost` is over.
+  // A commit that took `cost` seconds is complete.
   void committed(Seconds now, Seconds cost);
 
  private:
   Seconds start_ = 0;
   Seconds gamma_ = 0;
   std::int64_t commits_ = 0;
-  std::int64_t made_ = 0;  // of them
-  Seconds cost_ = 0;       // of the last commit, and when it was over
+  std::int64_t made_ = 0;  // commits made in this period
+  Seconds cost_ = 0;       // of the last commit; last_ is when it was complete
   Seconds last_ = -std::numeric_limits<Seconds>::infinity();
 };
 

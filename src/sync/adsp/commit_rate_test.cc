@@ -43,7 +43,7 @@ RC_GTEST_PROP(Reward, IsOneOverTheTimeThatTheCurveTakes, ()) {
   RC_ASSERT(std::abs(reward(curve.sampled(from, middle, to), target) * later - 1) < 1e-6);
 }
 
-// The formula as the paper has it, for samples that are equidistant.
+// The paper's formula, for equidistant samples.
 RC_GTEST_PROP(Reward, IsThePapersFormula, ()) {
   const double l2 = *rc::gen::inRange(10, 1'000) * 0.01;
   const double l1 = l2 + *rc::gen::inRange(1, 100) * 0.01;
@@ -70,18 +70,19 @@ RC_GTEST_PROP(Reward, IsHigherForASteeperCurve, ()) {
 TEST(Reward, OfAStraightLine) {
   EXPECT_DOUBLE_EQ(reward(losses(3, 2, 1), 2), 0.2);
   EXPECT_DOUBLE_EQ(reward(losses(3, 2, 1), 0.5), 0.08);
-  // A loss that falls faster and faster, or not all the way: from the first to the last.
+  // If the loss falls faster and faster, or rises in between, a line from the first to the last
+  // sample is used.
   EXPECT_DOUBLE_EQ(reward(losses(3, 2.9, 1), 2), 0.2);
   EXPECT_DOUBLE_EQ(reward(losses(3, 0.5, 1), 2), 0.2);
   EXPECT_DOUBLE_EQ(reward(losses(3, 4, 1), 2), 0.2);
-  // No jump to the curves.
+  // Continuous with the curves.
   EXPECT_NEAR(reward(losses(3, 2 - 1e-9, 1), 0.5), 0.08, 1e-8);
 }
 
 TEST(Reward, IsZeroWhereNothingIsReached) {
   EXPECT_EQ(reward(losses(2, 2, 2), 1), 0);
   EXPECT_EQ(reward(losses(2, 1, 2.5), 1), 0);
-  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);                  // is there already
+  EXPECT_EQ(reward(losses(2, 1, 0.5), 3), 0);                  // already reached
   const LossCurve down_to_one{{{0, 2}, {1, 1.5}, {3, 1.25}}};  // 1 / (t + 1) + 1
   EXPECT_EQ(reward(down_to_one, 1), 0);
   EXPECT_EQ(reward(down_to_one, 0.5), 0);
@@ -108,7 +109,7 @@ RC_GTEST_PROP(Reward, IsFiniteAndNotNegative, ()) {
   RC_ASSERT(earned >= 0);
 }
 
-// A run whose loss falls as fast as `speed` says of the number of commits in the period.
+// A run in which `speed` gives how fast the loss falls for a number of commits in the period.
 template <class Speed>
 void train(CommitSearch& search, int periods, double& loss, const Speed& speed) {
   for (int i = 0; i < periods; ++i) {
@@ -133,10 +134,10 @@ RC_GTEST_PROP(CommitSearch, ClimbsToThePeak, ()) {
   RC_ASSERT(search.commits() == std::max(start, peak));
 }
 
-// Time on the samples' own clock: being nearer to the target is no merit of the period.
+// Time is that of the samples: a period gets no credit for beginning closer to the target.
 TEST(CommitSearch, WithATargetComparesMoments) {
   const Hyperbola first;
-  // From the same loss at 1, a little steeper or flatter.
+  // From the same loss at t = 1, a little steeper or flatter.
   const Hyperbola steeper{1.05, 2 - 1.05 * 1.05, 0};
   const Hyperbola flatter{0.95, 2 - 0.95 * 0.95, 0};
   for (const auto& [second, commits] : {std::pair(steeper, 3), std::pair(flatter, 1)}) {
@@ -147,7 +148,7 @@ TEST(CommitSearch, WithATargetComparesMoments) {
   }
 }
 
-// A target that is reached already would earn nothing, whatever is tried.
+// With a target that is already reached, the reward would always be 0.
 TEST(CommitSearch, BelowItsTargetGoesOnAsWithoutOne) {
   CommitSearch search({.loss_target = 10});
   search.period_over(losses(2, 1.9, 1.8));
@@ -199,7 +200,7 @@ TEST(CommitSearch, NeverWantsMoreThanTheSlowestWorkerCanMake) {
   search.restart("epoch 3");
   train(search, 1, loss, more_is_better);
   EXPECT_EQ(search.commits(), 6);
-  search.set_most(5);  // what it is trying can no longer be had
+  search.set_most(5);  // the number being tried is no longer possible
   EXPECT_EQ(search.commits(), 5);
   EXPECT_FALSE(search.searching());
 }
@@ -220,7 +221,7 @@ TEST(CommitSearch, BeginsAnewWhenTheLossRises) {
   }
 }
 
-// One more commit that makes the loss rise is not tried over and over.
+// If one more commit makes the loss rise, it is not tried again and again.
 TEST(CommitSearch, WhatMakesTheLossRiseEarnsNothing) {
   CommitSearch search;
   search.period_over(losses(2, 1.9, 1.8));
@@ -235,10 +236,10 @@ TEST(CommitTimer, CommitsAreDueAtTheirPartsOfThePeriod) {
   timer.begin_period(100, 60, 3);
   EXPECT_FALSE(timer.due(119));
   EXPECT_TRUE(timer.due(120));
-  timer.committed(131, 2);  // late; the next one is due no later for it, and is to be over at 140
+  timer.committed(131, 2);  // late, but the next one is not delayed: it should be complete at 140
   EXPECT_FALSE(timer.due(137));
   EXPECT_TRUE(timer.due(138));
-  timer.committed(170, 5);       // that took long: the last one is due at once
+  timer.committed(170, 5);       // took long, so the last one is due at once
   EXPECT_FALSE(timer.due(170));  // but not without an iteration
   EXPECT_TRUE(timer.due(171));
   timer.committed(172, 1);
@@ -256,10 +257,11 @@ TEST(CommitTimer, WhoIsBehindCatchesUp) {
   EXPECT_EQ(commits_for(12, 14), 0);
 }
 
-// Trains on and commits by its timer; counts commits by the period in which they are over.
+// Trains continuously and commits by its timer; counts commits by the period in which they
+// complete.
 struct SimulatedWorker {
   Random random;
-  Seconds iteration, cost;  // at most; either may take down to half of that
+  Seconds iteration, cost;  // upper limits; both may be down to half of that
   Seconds now = 0;
   std::int64_t done = 0;
   std::vector<std::int64_t> in_period = {};
@@ -294,7 +296,7 @@ struct SimulatedWorker {
   }
 };
 
-// Speeds of up to 1 : 8. The slowest worker can just make its commits, or has time to spare.
+// Speeds up to 1 : 8. The slowest worker can just make its commits, or has spare time.
 TEST(CommitTimer, AllMakeAsManyCommitsInEveryPeriod) {
   for (std::uint64_t seed = 0; seed < 2'000; ++seed) {
     Random random(seed);

@@ -53,7 +53,8 @@ std::unique_ptr<Strategy> make_all_reduce_over(const StrategyContext& context,
 
 const Method kAllReduce = {
     .schema = {.name = "all_reduce",
-               .summary = "every step sums over all workers and goes at the pace of the slowest"},
+               .summary =
+                   "every step sums gradients over all workers; the slowest one sets the pace"},
     .advance = Advance::kTogether,
     .make = make_all_reduce,
 };

@@ -23,8 +23,8 @@ Job toy_job(int workers, std::int64_t batch, std::int64_t steps) {
   return job;
 }
 
-// Any number of workers, batch and data set, divisible or not: the parameters are those of one
-// worker.
+// For any number of workers, batch and data set, divisible or not, the parameters equal those of
+// one worker.
 RC_GTEST_PROP(AllReduce, ManyWorkersEqualOne, ()) {
   const int workers = *rc::gen::inRange(2, 9);
   const auto samples = *rc::gen::inRange<std::int64_t>(20, 300);

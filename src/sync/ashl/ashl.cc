@@ -14,25 +14,25 @@ std::vector<Key<Job>> ashl_keys() {
       {"strategy.ashl.h_preset_ahl", option<&AshlOptions::h_preset_ahl>, Range{1, 1e6},
        "iterations of the slowest worker between two commits, in the coarse stage"},
       {"strategy.ashl.h_preset_shl", option<&AshlOptions::h_preset_shl>, Range{1, 1e6},
-       "the same in the fine stage"},
+       "iterations of the slowest worker between two commits, in the fine stage"},
       {"strategy.ashl.r_preset", option<&AshlOptions::r_preset>, Range{0, 1, true},
-       "part of the entries that the busiest worker pushes (codec `topk`)"},
+       "fraction of the entries that the busiest worker pushes (codec `topk`)"},
       {"strategy.ashl.loss_preset", option<&AshlOptions::loss_preset>, kAbove0,
-       "training loss at which the fine stage begins; a quarter of the first one when not given"},
+       "training loss at which the fine stage begins; a quarter of the first loss if not given"},
       {"strategy.ashl.staleness", option<&AshlOptions::staleness>, Range{0, 1000},
        "commits that a worker may be ahead of the slowest in the fine stage"},
       {"strategy.ashl.eta", option<&AshlOptions::eta>, Range{0, 1000, true},
-       "multiplies what every commit counts"},
+       "factor on the weight of every commit"},
       {"strategy.ashl.error_feedback", option<&AshlOptions::error_feedback>, YesOrNo{},
        "what was not pushed is added to the next push"},
       {"strategy.ashl.drift", option<&AshlOptions::drift>, Range{0, 1000, true},
-       "a round that takes so much longer or shorter than planned makes a new plan"},
+       "relative deviation from the planned time of a round that causes a new plan"},
       {"strategy.ashl.joint", option<&AshlOptions::joint>, YesOrNo{},
-       "plan rounds for compressed pushes, not for whole ones as the paper does"},
+       "plan rounds with compressed pushes; the paper plans with uncompressed ones"},
   };
 }
 
-// The plan finds each worker's ratio later.
+// Initial settings; the plan sets each worker's ratio later.
 CodecSettings codec_of_ashl(const Job& job) {
   return {.ratio = job.strategy.topk.ratio,
           .error_feedback = job.strategy.of<AshlOptions>().error_feedback};

@@ -1,20 +1,21 @@
-// ASHL (Shen et al., IEEE TC 2024): workers that differ in compute and in network. First every
-// worker is measured, then training goes in two stages.
+// ASHL (Shen et al., IEEE TC 2024): for workers that differ in compute and network speed. First
+// every worker is measured, then training has two stages.
 //
-//   profile   some iterations, each with a whole commit: what an iteration, a push and a pull take
-//   AHL       coarse: H_i iterations between commits, such that all rounds take equally long;
-//             nobody waits for anybody
-//   SHL       fine: fewer iterations between commits, from when the global loss has come down to
-//             loss_preset; nobody gets more than `staleness` commits ahead of the slowest
+//   profile   some iterations, each with an uncompressed commit, to measure iteration, push and
+//   pull AHL       coarse: H_i iterations between commits, so that all rounds take equally long;
+//             no worker waits
+//   SHL       fine: fewer iterations between commits, once the global loss has fallen to
+//             loss_preset; no worker gets more than `staleness` commits ahead of the slowest
 //
 //   worker i:  w <- w - lr * gradient;  every H_i iterations:  push TopK(w - W, R_i);  w = W
 //   server:    W += eta_i * what was pushed,  eta_i in proportion to D_i = H_i / sum of H
 //
-// H_i, D_i and R_i are plan.h's, the stage is stage.h's; both are kept by the coordinator, which
-// deals out the samples too. A worker whose rounds no longer take what was planned (drift.h) says
-// so, and all get a new plan.
+// plan.h computes H_i, D_i and R_i; stage.h decides the stage. Both run on the coordinator, which
+// also deals out the samples. A worker whose rounds no longer take the planned time (drift.h)
+// reports it, and all workers get a new plan.
 //
-// Cost: a push of R_i of the parameters and a pull of all of them for H_i iterations.
+// Cost: for every H_i iterations, a push of the fraction R_i of the parameters and a pull of all of
+// them.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What workers and coordinator say to each other about ASHL's plan: profiles on the way of requests
-// for samples (sync/sample_client.h), orders on kAshlOrders.
+// The messages between workers and coordinator about ASHL's plan: profiles as notes of the sample
+// client (motley/sync/sample_client.h), orders on kAshlOrders.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@ namespace motley {
 
 inline constexpr Channel kAshlOrders = method_channel(0);  // from the coordinator
 
-// How one worker does its rounds in one stage.
+// The rounds of one worker in one stage.
 struct RoundOrder {
   std::int64_t iterations = 1;  // H_i
   double ratio = 1;             // R_i
-  Seconds seconds = 0;          // that such a round should take; 0: not known
+  Seconds seconds = 0;          // planned time of a round; 0 if not known
 };
 
-// To one worker, whenever something has changed.
+// To one worker, whenever the plan or the stage changes.
 struct Order {
   RoundOrder ahl;
   RoundOrder shl;
   double weight = 0;      // eta_i
-  std::int64_t fine = 0;  // 1: SHL from now on
+  std::int64_t fine = 0;  // 1 if SHL begins or has begun
 };
 
-// From a worker: what it has measured of itself.
+// From a worker: its measurements.
 struct ProfileNote {
   WorkerProfile profile;
 };

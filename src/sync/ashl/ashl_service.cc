@@ -33,7 +33,7 @@ RoundOrder order_of(const StagePlan& stage, std::size_t rank) {
   return {stage.rounds.iterations[rank], stage.ratios[rank], stage.round_time[rank]};
 }
 
-// Keeps the plan and the stage, while the SampleServer deals out samples.
+// Manages the plan and the stage while the SampleServer deals out samples.
 class AshlService final : public SampleServerListener {
  public:
   explicit AshlService(const ServiceContext& context)
@@ -45,7 +45,7 @@ class AshlService final : public SampleServerListener {
         left_(profiles_.size(), false) {}
 
   ServiceResult run() {
-    SampleServer server(context_, GapMeter(context_.node.size()), Evaluated::kAnyone, this);
+    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
     server.run();
     ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
     const Figures own = figures();
@@ -77,11 +77,11 @@ class AshlService final : public SampleServerListener {
   void on_leave(Rank rank) override {
     left_[static_cast<std::size_t>(rank)] = true;
     if (!plan_) {
-      plan_when_all_are_known();  // who waits for the plan waits for this one no longer
+      plan_when_all_are_known();  // workers that wait for the plan need not wait for this one
     }
   }
 
-  // Who has left before it was measured needs no orders.
+  // A worker that left before it was measured needs no orders; any other profile stands in for its.
   void plan_when_all_are_known() {
     std::optional<WorkerProfile> any;
     for (std::size_t rank = 0; rank < profiles_.size(); ++rank) {
@@ -110,7 +110,8 @@ class AshlService final : public SampleServerListener {
     give_orders();
   }
 
-  // A worker's eta_i stays that of the coarse stage: its share of the data is the same in both.
+  // eta_i is that of the coarse stage in both stages, because a worker's share of the data is the
+  // same in both.
   void give_orders() {
     if (stage_.fine() && !switched_) {
       switched_ = context_.node.now();

@@ -26,7 +26,7 @@ Row row(const RunOutcome& outcome, const std::string& name) {
 using Counts = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
 
-// A server that is watched: when commits come and when they are answered.
+// Records when commits arrive at a server and when they are answered.
 class WatchedServer final : public ForwardingNode {
  public:
   WatchedServer(Node& node, std::int64_t bound) : ForwardingNode(node), bound_(bound) {
@@ -66,7 +66,7 @@ class WatchedServer final : public ForwardingNode {
 
   std::int64_t bounded = 0;
   std::int64_t unbounded = 0;
-  std::int64_t at_the_bound = 0;  // answers as far ahead as may be
+  std::int64_t at_the_bound = 0;  // answers at the largest gap allowed
 
  private:
   enum class Stage { kProfile, kCoarse, kFine };
@@ -115,7 +115,7 @@ Job random_job(Random& random) {
   return job;
 }
 
-// Every server, all the time: no bounded commit is answered too far ahead, no other one waits.
+// On every server: no bounded commit is answered too far ahead, and no other commit waits.
 TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
   std::int64_t bounded = 0;
   std::int64_t unbounded = 0;
@@ -154,7 +154,7 @@ TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
   EXPECT_GT(at_the_bound, 100);
 }
 
-// One iteration between commits, nothing left out, nobody ahead: in step.
+// With one iteration between commits, no compression and a bound of 0, workers advance in step.
 TEST(Ashl, DegeneratesToBsp) {
   Job job = simulated_job("ps_bsp", equal_speeds(4), 40, 80);
   ToyTask task(400, 23, 5, 0.01, 0.9);
@@ -171,7 +171,7 @@ TEST(Ashl, DegeneratesToBsp) {
   EXPECT_EQ(row<Counts>(outcome, "shl_iterations"), (Counts{1, 1, 1, 1}));
 }
 
-// What it measures of the simulated machines is what they are.
+// The measured profile matches the simulated machines.
 TEST(Ashl, TheProfileIsThatOfTheMachines) {
   Job job = simulated_job("ashl", {1, 0.5, 0.25}, 30, 200);
   job.cluster.bandwidth = {4e6, 2e6, 1e6};
@@ -190,7 +190,7 @@ TEST(Ashl, TheProfileIsThatOfTheMachines) {
   EXPECT_EQ(row<Counts>(outcome, "ahl_iterations"), (Counts{76, 28, 4}));
 }
 
-// Commits come equally often from all: their rounds take equally long.
+// All workers commit equally often, because their rounds take equally long.
 TEST(Ashl, RoundsOfAllTakeEquallyLong) {
   Job job = simulated_job("ashl", {1, 0.5, 0.25, 0.8}, 40, 3'000);
   job.strategy.codec = CodecKind::kNone;
@@ -201,7 +201,7 @@ TEST(Ashl, RoundsOfAllTakeEquallyLong) {
   EXPECT_LT(static_cast<double>(most - fewest), 0.03 * static_cast<double>(most));
 }
 
-// Without a loss the stage stays coarse.
+// A phantom has no loss, so the stage stays coarse.
 TEST(Ashl, APhantomIsTimedInTheCoarseStage) {
   const RunOutcome outcome = simulate_phantom(simulated_job("ashl", {1, 0.5}, 20, 300));
   EXPECT_EQ(figure(outcome, "switch_seconds"), std::nullopt);
@@ -220,7 +220,7 @@ TEST(Ashl, TheStageChangesOnceAndSaysWhy) {
   EXPECT_TRUE(row<std::string>(outcome, "switch_reason").starts_with("fine: loss"));
 }
 
-// A worker that becomes slow is measured anew, and all get a plan that fits.
+// A worker that becomes slow is measured again, and all workers get a new plan.
 TEST(Ashl, ADriftMakesANewPlan) {
   Job job = simulated_job("ashl", {1, 1, 1}, 30, 3'000);
   job.strategy.codec = CodecKind::kNone;
@@ -240,7 +240,7 @@ TEST(Ashl, JitterMakesFewPlans) {
   EXPECT_LT(*figure(outcome, "plans"), 40);
 }
 
-// Runs that end before everybody was measured.
+// Runs that end before all workers were measured.
 TEST(Ashl, ShortRunsEnd) {
   for (std::int64_t steps = 1; steps < 12; ++steps) {
     const Job job = simulated_job("ashl", {1, 0.1, 0.4}, 30, steps);
@@ -248,8 +248,7 @@ TEST(Ashl, ShortRunsEnd) {
   }
 }
 
-// As the paper has it, fast links push least; planned jointly, slow ones push no more than the
-// rest.
+// As in the paper, fast links push least. Planned jointly, slow links push no more than the rest.
 TEST(Ashl, PlannedJointlySlowLinksPushLess) {
   Job job = simulated_job("ashl", equal_speeds(3), 30, 400);
   job.strategy.of<AshlOptions>().joint = true;

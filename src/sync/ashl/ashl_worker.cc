@@ -29,13 +29,13 @@ class AshlWorker final : public Committer {
   }
 
  private:
-  static constexpr std::int64_t kWatchedIterations = 32;  // between two looks at their time
-  static constexpr std::size_t kMeasured = 3;  // commits; what counts of them is the middle one
+  static constexpr std::int64_t kWatchedIterations = 32;  // iterations between two checks for drift
+  static constexpr std::size_t kMeasured = 3;             // commits; the median counts
 
   bool is_measuring() const { return measured_ < kMeasured; }
   const RoundOrder& round() const { return order_->fine ? order_->shl : order_->ahl; }
 
-  // While it measures, every iteration is followed by a commit.
+  // While measuring, the worker commits after every iteration.
   bool commits_after_this() override {
     if (is_measuring()) {
       return true;
@@ -44,8 +44,8 @@ class AshlWorker final : public Committer {
     return since_commit() + 1 >= round().iterations;
   }
 
-  // Without a plan there is nothing to do: everybody measures at the same time, and who is through
-  // waits for the others, once. Later orders are taken when they are there.
+  // Before the first plan, waits for it: all workers measure at the same time, and each waits once
+  // for the others. Later orders are taken if they have arrived.
   void hear() {
     const Seconds began = node().now();
     const Match orders{kAshlOrders, kCoordinator};
@@ -59,7 +59,7 @@ class AshlWorker final : public Committer {
       }
       drift_.restart();
       watched_ = {};
-      round_began_.reset();  // the round under way is of neither plan
+      round_began_.reset();  // the current round belongs to neither plan
     }
     client().set_ratio(round().ratio);
   }
@@ -89,7 +89,7 @@ class AshlWorker final : public Committer {
     round_began_ = node().now();
   }
 
-  // What choosing the largest entries takes here, of numbers like those that will be pushed.
+  // Measures how long choosing the largest entries takes, with numbers like those to be pushed.
   Seconds compress_seconds() {
     if (!compresses_ || parameters().phantom()) {
       return 0;
@@ -103,8 +103,8 @@ class AshlWorker final : public Committer {
     return node().now() - began;
   }
 
-  // Looks at rounds that were of one plan from their beginning to their end, some of them at a
-  // time: a single iteration may be slow by chance.
+  // Measures rounds that belong to one plan from beginning to end. Checks several rounds together,
+  // because a single iteration may be slow by chance.
   void watch_round(const ServerClient::Reply& reply) {
     if (!round_began_ || since_commit() != round().iterations) {
       return;
@@ -119,8 +119,8 @@ class AshlWorker final : public Committer {
 
   struct Watched {
     std::int64_t rounds = 0;
-    Seconds took = 0;       // without what servers held back
-    Seconds exchanged = 0;  // of that
+    Seconds took = 0;       // without the time that servers held commits back
+    Seconds exchanged = 0;  // the part spent in commits
   };
 
   void look_for_drift(const Watched& watched) {
@@ -140,13 +140,13 @@ class AshlWorker final : public Committer {
   const AshlOptions options_;
   const bool compresses_;
   DriftWatch drift_;
-  Watched watched_;           // since the last look
+  Watched watched_;           // since the last check
   std::size_t measured_ = 0;  // commits
   std::array<Seconds, kMeasured> iterations_{};
   std::array<Seconds, kMeasured> pushes_{};
   std::array<Seconds, kMeasured> pulls_{};
   WorkerProfile profile_;
-  std::optional<Order> order_;  // none before the first
+  std::optional<Order> order_;  // nullopt before the first plan
   std::optional<Seconds> round_began_;
   std::int64_t step_ = 0;  // commits under the staleness bound
 };

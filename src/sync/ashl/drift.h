@@ -1,10 +1,11 @@
-// DriftWatch: do a worker's rounds still take as long as its plan says? One per worker. Pure.
+// DriftWatch: detects that a worker's rounds no longer take the planned time. One per worker. Pure.
 //
-//   if (const Drift drift = watch.round(planned, measured); drift.drifted) { ... plan anew ... }
+//   if (const Drift drift = watch.round(planned, measured); drift.drifted) { ... make a new plan
+//   ... }
 //
-// ASHL plans once; planning anew is our addition. One hiccup is no reason for it: rounds in a row
-// must be too long, or too short. A long one after a short one is noise, for which no plan is
-// better. Having told of a drift, the watch begins anew.
+// ASHL plans once; making new plans is our addition. A single outlier is not a drift: several
+// rounds in a row must be too long, or several too short. A long round after a short one is noise,
+// which no plan can remove. After reporting a drift, the watch starts again.
 #pragma once
 
 #include <fmt/format.h>
@@ -18,12 +19,12 @@ namespace motley {
 
 struct Drift {
   bool drifted = false;
-  std::string reason;  // one line for a person, when it has
+  std::string reason;  // one line for users, if drifted
 };
 
 class DriftWatch {
  public:
-  // Of the planned time; rounds in a row.
+  // `threshold` is a fraction of the planned time; `rounds` is how many in a row are a drift.
   explicit DriftWatch(double threshold = 0.2, std::int64_t rounds = 2)
       : threshold_(threshold), rounds_(rounds) {}
 
@@ -40,14 +41,14 @@ class DriftWatch {
                               rounds_, 100 * threshold_, measured, planned)};
   }
 
-  // There is a new plan.
+  // Call it when there is a new plan.
   void restart() {
     side_ = 0;
     in_a_row_ = 0;
   }
 
  private:
-  // Of the plan: 1 too long, -1 too short. Nothing is held against a plan of no time.
+  // 1 if the round was too long, -1 if too short, 0 otherwise or if there is no planned time.
   int side_of(Seconds planned, Seconds measured) const {
     const double off = planned > 0 ? measured / planned - 1 : 0;
     return off > threshold_ ? 1 : off < -threshold_ ? -1 : 0;
@@ -55,7 +56,7 @@ class DriftWatch {
 
   double threshold_;
   std::int64_t rounds_;
-  int side_ = 0;  // that the last round was on
+  int side_ = 0;  // of the last round
   std::int64_t in_a_row_ = 0;
 };
 

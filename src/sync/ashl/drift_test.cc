@@ -47,7 +47,7 @@ TEST(DriftWatch, BeginsAnewWithANewPlan) {
   EXPECT_TRUE(watch.round(10, 13).drifted);
 }
 
-// After a change of speed for good it tells at the second round, whatever was before.
+// A lasting change of speed is reported at the second round, whatever happened before.
 RC_GTEST_PROP(DriftWatch, TellsOfALastingChangeWithinTwoRounds, ()) {
   DriftWatch watch;
   for (const int percent : *rc::gen::container<std::vector<int>>(rc::gen::inRange(81, 120))) {

@@ -11,11 +11,11 @@
 namespace motley {
 namespace {
 
-// A clock that can hardly tell an iteration from nothing must not make a round endless.
+// Limits a round if the measured iteration time is close to 0.
 constexpr double kMostIterations = 1e9;
 
 void check(std::span<const WorkerProfile> profiles) {
-  MOTLEY_CHECK(!profiles.empty(), "a plan for nobody");
+  MOTLEY_CHECK(!profiles.empty(), "no workers to plan for");
   for (const WorkerProfile& profile : profiles) {
     for (const Seconds time : {profile.iteration, profile.push, profile.pull, profile.compress}) {
       MOTLEY_CHECK(time >= 0 && std::isfinite(time), "a time of {} s", time);
@@ -31,7 +31,8 @@ std::int64_t iterations_within(Seconds time, Seconds iteration, std::int64_t h_p
   if (iteration <= 0) {
     return h_preset;
   }
-  // Fewer than the preset never fit; rounding could say so where links take nearly all the time.
+  // At least h_preset iterations always fit; without max(), rounding errors could give fewer if the
+  // links take nearly all the time.
   return std::max<std::int64_t>(h_preset,
                                 std::llround(std::min(time / iteration, kMostIterations)));
 }
@@ -100,7 +101,7 @@ std::vector<double> get_r(std::span<const WorkerProfile> profiles,
   MOTLEY_CHECK(profiles.size() == iterations.size(), "{} workers, {} rounds", profiles.size(),
                iterations.size());
   MOTLEY_CHECK(r_preset > 0 && r_preset <= 1, "a ratio of {}", r_preset);
-  std::vector<Seconds> base;  // what a round takes without the push
+  std::vector<Seconds> base;  // time of a round without the push
   Seconds longest = 0;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     base.push_back(time_of(profiles[i], iterations[i]) + profiles[i].compress + profiles[i].pull);
@@ -108,7 +109,7 @@ std::vector<double> get_r(std::span<const WorkerProfile> profiles,
   }
   std::vector<double> ratios;
   for (std::size_t i = 0; i < profiles.size(); ++i) {
-    // Everybody has time for r_preset, whatever rounding makes of it.
+    // Every worker has time for r_preset; clamp() corrects rounding errors.
     ratios.push_back(profiles[i].push > 0
                          ? std::clamp((longest - base[i]) / profiles[i].push, r_preset, 1.0)
                          : 1.0);

@@ -12,7 +12,7 @@ namespace {
 
 using Profiles = std::vector<WorkerProfile>;
 
-// Compute speeds 1 : 2 : 4, links unlike as well.
+// Compute speeds 1 : 2 : 4, with different links.
 Profiles three_workers() { return {{1, 2, 2, 0.1}, {0.5, 1.2, 1.2, 0.1}, {0.25, 0.6, 0.6, 0.1}}; }
 
 void expect_near(const std::vector<double>& actual, const std::vector<double>& expected,
@@ -60,7 +60,7 @@ TEST(Plan, WhatTookNoTimeWasNotMeasured) {
   EXPECT_EQ(rounds.iterations, (std::vector<std::int64_t>{4, 4}));
   EXPECT_EQ(rounds.shares, (std::vector<double>{0.5, 0.5}));
   EXPECT_EQ(get_r(Profiles(2), rounds.iterations, 0.1), (std::vector<double>{1, 1}));
-  // Next to nothing is no reason for endless rounds.
+  // An iteration time close to 0 does not make rounds endless.
   EXPECT_EQ(get_h(Profiles{{1, 0, 0, 0}, {1e-300, 0, 0, 0}}, 4).iterations[1], 1'000'000'000);
 }
 
@@ -90,7 +90,7 @@ TEST(Plan, JointCountsPushesAsTheyWillBe) {
       plan_stages(three_workers(), {.h_preset_shl = 4, .r_preset = 0.1, .joint = true});
   EXPECT_EQ(plan.shl.rounds.iterations, (std::vector<std::int64_t>{4, 10, 22}));
   EXPECT_DOUBLE_EQ(plan.shl.rounds.longest, 6.2);
-  // The slow link no longer keeps many entries: (6.42 - 6.1) / 2, the second worker being last.
+  // The slow link no longer keeps many entries: (6.42 - 6.1) / 2. The second worker is the slowest.
   expect_near(plan.shl.ratios, {0.16, 0.1, 0.3667}, 0.5e-4);
 }
 
@@ -128,7 +128,7 @@ RC_GTEST_PROP(Plan, SharesAreInProportionToIterations, ()) {
   }
 }
 
-// Any rounds, not just those of GET_H.
+// For any rounds, not only those of GET_H.
 RC_GTEST_PROP(Plan, RatiosFillTheLongestCompressedRound, ()) {
   const Profiles profiles = any_profiles();
   const auto iterations = *rc::gen::container<std::vector<std::int64_t>>(
@@ -174,7 +174,7 @@ RC_GTEST_PROP(Plan, JointRoundsAreEqualAsCompressed, ()) {
   RC_ASSERT(plan.shl.rounds.iterations == get_h(profiles, options.h_preset_shl).iterations);
 }
 
-// Each sample counts its worker's weight: in the mean 1/n, whatever the shares.
+// Each sample has its worker's weight; the mean over all samples is 1/n for any shares.
 RC_GTEST_PROP(Plan, TheMeanSampleCountsAsMuchAsAmongEqualWorkers, ()) {
   std::vector<double> shares(*rc::gen::inRange<std::size_t>(1, 10));
   double sum = 0;

@@ -1,12 +1,13 @@
-// StageSwitch: when ASHL goes from its coarse stage (AHL) to its fine one (SHL): once, when the
-// global loss has come down to Loss_preset (Shen et al., IEEE TC 2024). Pure: no Node.
+// StageSwitch: decides when ASHL switches from its coarse stage (AHL) to its fine stage (SHL):
+// once, when the global loss has fallen to Loss_preset (Shen et al., IEEE TC 2024). Pure: no Node.
 //
 //   StageSwitch stage(loss_preset, 0.25, memory_samples);
 //   stage.report(loss_sum, samples);   // with every iteration of every worker
 //   if (stage.fine()) ...
 //
-// How the paper measures the global loss is not known to us; here it is global_loss.h's. One lucky
-// batch must not end the coarse stage: the mean has to stay down for some reports in a row.
+// We do not know how the paper measures the global loss; here it is the estimate of global_loss.h.
+// One lucky batch must not end the coarse stage: the estimate has to stay low for some reports in a
+// row.
 //
 // Cost: a few operations per report.
 #pragma once
@@ -21,24 +22,24 @@ namespace motley {
 
 class StageSwitch {
  public:
-  // Without a preset it is `fraction`, in (0, 1), of the first loss that is known: the mean over
-  // the first memory_samples / 4. Less would be a single batch's, more would no longer be that of
-  // the beginning. For losses above 0. The switch wants `confirmations` reports in a row, and
-  // memory_samples / 2 in all.
+  // Without a preset, the target is `fraction`, in (0, 1), of the first loss: the mean over the
+  // first memory_samples / 4 samples. Fewer could be a single batch; more would no longer be the
+  // beginning. Losses must be above 0. The switch needs `confirmations` low reports in a row, and
+  // at least memory_samples / 2 samples in total.
   StageSwitch(std::optional<double> loss_preset, double fraction, std::int64_t memory_samples,
               std::int64_t confirmations = 3);
 
-  // The sum of the losses of these samples. What is no number is as if it had not been reported.
+  // Reports the sum of the losses of these samples. Losses that are not finite are ignored.
   void report(double loss_sum, std::int64_t samples);
 
-  // SHL. Once true, always true.
+  // True in the fine stage (SHL). Never becomes false again.
   bool fine() const { return fine_; }
-  // Before the coarse stage: when the loss is down already, it is left out. The first reports need
-  // no confirmation then, as there is nothing to go back to.
+  // Call it before the coarse stage. If the loss is already low enough, the coarse stage is
+  // skipped, without waiting for confirmations.
   void begin();
   // Infinite before the first report.
   double loss() const { return loss_.mean(); }
-  // What the loss has to come down to, as soon as it is known.
+  // The loss at which the fine stage begins; nullopt until it is known.
   std::optional<double> loss_preset() const { return loss_preset_; }
   std::string reason() const;  // for being in this stage
 
@@ -51,9 +52,9 @@ class StageSwitch {
   const std::int64_t confirmations_;
   std::optional<double> loss_preset_;
   GlobalLoss loss_;
-  std::int64_t in_a_row_ = 0;  // reports after which the loss was down
+  std::int64_t in_a_row_ = 0;  // consecutive reports with the loss low enough
   bool fine_ = false;
-  double loss_then_ = 0;  // at the switch, and after how many samples
+  double loss_then_ = 0;  // loss at the switch; samples_then_ is the number of samples
   std::int64_t samples_then_ = 0;
 };
 

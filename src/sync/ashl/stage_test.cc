@@ -16,7 +16,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// A report of samples which all had this loss.
+// Reports samples that all have this loss.
 void report(StageSwitch& stage, double loss, std::int64_t samples = 100) {
   stage.report(loss * static_cast<double>(samples), samples);
 }
@@ -60,7 +60,7 @@ TEST(StageSwitch, WithoutAPresetTakesAFractionOfTheFirstLoss) {
   EXPECT_DOUBLE_EQ(*stage.loss_preset(), 1);
 }
 
-// The mean forgets by samples, not by reports: 1/e after its memory.
+// The mean forgets by samples, not by reports: weights fall to 1/e after `memory` samples.
 TEST(StageSwitch, ForgetsBySamples) {
   StageSwitch stage(0.0, 0.5, 1'000);
   report(stage, 1, 1'000'000);
@@ -117,8 +117,8 @@ RC_GTEST_PROP(StageSwitch, ManySmallReportsAreOneLargeOne, ()) {
   }
 }
 
-// Losses that fall and come back, with noise and what is no number, under either kind of preset.
-// That the switch happens exactly when it should is worked out from what loss() says.
+// Losses that fall and rise again, with noise and NaN, for both kinds of preset. The expected time
+// of the switch is computed from loss().
 TEST(StageSwitch, HappensOnceAndNeverBack) {
   int switched = 0;
   for (std::uint64_t seed = 0; seed < 2'000; ++seed) {

@@ -23,9 +23,9 @@ constexpr Choice kModes[] = {
     choice("notify_ack", HopMode::kNotifyAck),
 };
 
-constexpr Range kIterations{0, 1000};  // queues have room for as many models
-constexpr int kMostWithEdges = 4096;   // any two of them may be neighbours
-constexpr int kMostComplete = 1024;    // who send to each other in every iteration
+constexpr Range kIterations{0, 1000};  // queues hold up to this many models
+constexpr int kMostWithEdges = 4096;   // any two workers may be neighbours
+constexpr int kMostComplete = 1024;    // every worker sends to every other one in every iteration
 
 constexpr Belongs kOfEdges{[](const Job& job, const MethodSchema&) {
                              return job.strategy.of<HopOptions>().graph == GraphKind::kEdges;
@@ -37,21 +37,23 @@ std::vector<Key<Job>> hop_keys() {
       {"strategy.hop.graph", option<&HopOptions::graph>, OneOf{"a graph", kHopGraphs},
        "who sends its model to whom"},
       {"strategy.hop.edges", option<&HopOptions::edges>, Edges{},
-       "`[from, to]` for every edge; both ways takes two", kOfEdges},
+       "one `[from, to]` for every edge; an edge in both directions needs two", kOfEdges},
       {"strategy.hop.mode", option<&HopOptions::mode>, OneOf{"a mode of Hop", kModes},
        "which updates of its neighbours a worker waits for"},
       {"strategy.hop.backup", option<&HopOptions::backup>, Range{0, 65535},
        "in-neighbours whose updates may be missing (mode `backup`)"},
       {"strategy.hop.staleness", option<&HopOptions::staleness>, kIterations,
-       "iterations that an update may be old (mode `staleness`)"},
+       "how many iterations old an update may be (mode `staleness`)"},
       {"strategy.hop.max_gap", option<&HopOptions::max_gap>, kIterations,
-       "tokens: iterations that a worker may be ahead of an out-neighbour; 0 = no tokens"},
+       "how many iterations a worker may be ahead of an out-neighbour; 0 = no tokens"},
       {"strategy.hop.max_jump", option<&HopOptions::max_jump>, kIterations,
-       "iterations that a worker far behind goes on at once, `max_gap` at most; 0 = never skip"},
+       "how many iterations a worker far behind may advance at once, at most `max_gap`; 0 = never "
+       "skip"},
   };
 }
 
-// Without tokens a sender may be far ahead where the way back is long, and its updates need room.
+// Without tokens, a sender can get far ahead if the path back to it is long. Its updates then need
+// many slots.
 Checked check_room(const HopOptions& options, const Graph& graph) {
   constexpr std::int64_t kMostUpdates = 4096;  // of one in-neighbour
   const std::int64_t staleness = rules_of(options).staleness;
@@ -61,16 +63,16 @@ Checked check_room(const HopOptions& options, const Graph& graph) {
   return JobProblem{
       {"strategy.hop.staleness", "strategy.hop.edges"},
       fmt::format("strategy.hop.edges with staleness {} and no tokens lets workers get {} "
-                  "iterations ahead, and queues have no room for that: give strategy.hop.max_gap",
+                  "iterations ahead, which is too far for the queues: set strategy.hop.max_gap",
                   staleness, (staleness + 1) * graph.diameter())};
 }
 
-// A list of edges must name workers that exist, and let news of everybody reach everybody.
+// All workers in the list of edges must exist, and every worker must reach every other one.
 Checked check_edges(const HopOptions& options, int workers) {
   if (workers > kMostWithEdges) {
     return JobProblem{
         {"cluster.workers"},
-        fmt::format("cluster.workers is {}, but strategy.hop.graph = \"edges\" takes {} at most",
+        fmt::format("cluster.workers is {}, but strategy.hop.graph = \"edges\" takes at most {}",
                     workers, kMostWithEdges)};
   }
   for (const auto& [from, to] : options.edges) {
@@ -96,7 +98,7 @@ Checked check_edges(const HopOptions& options, int workers) {
 Checked check_graph(const HopOptions& options, int workers) {
   if (options.graph == GraphKind::kComplete && workers > kMostComplete) {
     return JobProblem{{"strategy.hop.graph", "cluster.workers"},
-                      fmt::format("strategy.hop.graph = \"complete\" takes {} workers at most, but "
+                      fmt::format("strategy.hop.graph = \"complete\" takes at most {} workers, but "
                                   "cluster.workers is {}",
                                   kMostComplete, workers)};
   }
@@ -109,8 +111,8 @@ Checked check_graph(const HopOptions& options, int workers) {
   return options.graph == GraphKind::kEdges ? check_edges(options, workers) : std::nullopt;
 }
 
-// A setting of one choice may stand beside another choice that was made. Where no choice was made,
-// it was meant.
+// A setting of a mode or graph that is not chosen is allowed if another one is chosen explicitly.
+// If none is chosen, the user probably meant to choose the one that the setting belongs to.
 Checked check_choices(const IsGiven& is_given) {
   struct Choosing {
     std::string_view key;
@@ -142,9 +144,10 @@ Checked check_backup(const HopOptions& options, int workers) {
                                   options.backup, fewest)};
   }
   if (options.max_gap == 0) {
-    return JobProblem{{"strategy.hop.max_gap", "strategy.hop.mode"},
-                      "strategy.hop.mode = \"backup\" needs tokens, strategy.hop.max_gap above 0: "
-                      "without them nothing bounds the gap between workers"};
+    return JobProblem{
+        {"strategy.hop.max_gap", "strategy.hop.mode"},
+        "strategy.hop.mode = \"backup\" needs tokens: set strategy.hop.max_gap above 0; "
+        "without tokens nothing bounds the gap between workers"};
   }
   return {};
 }
@@ -157,14 +160,14 @@ Checked check_jumps(const HopOptions& options) {
     return JobProblem{
         {"strategy.hop.max_jump"},
         fmt::format("strategy.hop.max_jump needs strategy.hop.mode = \"backup\" or \"staleness\", "
-                    "not \"{}\": neighbours miss the updates of skipped iterations",
+                    "not \"{}\": neighbours do not get updates of skipped iterations",
                     kModes[static_cast<std::size_t>(options.mode)].name)};
   }
   if (options.max_gap == 0) {
     return JobProblem{
         {"strategy.hop.max_jump"},
-        "strategy.hop.max_jump needs tokens, strategy.hop.max_gap above 0: they tell a "
-        "worker how far behind it is"};
+        "strategy.hop.max_jump needs tokens: set strategy.hop.max_gap above 0; tokens tell "
+        "a worker how far behind it is"};
   }
   return {};
 }

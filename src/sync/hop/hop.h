@@ -5,13 +5,13 @@
 //                            x_{k+1} = mean of the x_k that the in-neighbours sent, and its own
 //                                      - lr * g
 //
-// The mode says which updates it waits for: all (standard), all but some (backup), also older ones
-// (staleness), or all and nobody sends the next before the last was taken (notify_ack). Tokens
-// (token_queue.h) bound the gap in the other direction, and tell a worker that is far behind how
-// many iterations it may skip. rules.h has the decisions.
+// The mode says which updates a worker waits for: all (standard), all except a few (backup), all
+// but older ones are accepted (staleness), or all, with an acknowledgement before the next update
+// is sent (notify_ack). Tokens (token_queue.h) bound the gap in the other direction, and tell a
+// worker that is far behind how many iterations it may skip. The decisions are in rules.h.
 //
-// The coordinator deals out the samples (sync/sample_server.h); models go from worker to worker
-// only. At the end of the run all workers average once, so that it leaves one model.
+// The coordinator deals out the samples (motley/sync/sample_server.h); models are sent only between
+// workers. At the end of the run all workers average once, so that there is one model.
 //
 // Cost per iteration: the model to every out-neighbour while the worker computes, then one pass
 // over the models received.

@@ -30,7 +30,7 @@ Job hop_job(const std::vector<double>& speeds, GraphKind graph, std::int64_t ste
   return job;
 }
 
-// All workers one way round.
+// A directed ring through all workers.
 std::vector<Edge> directed_ring(int workers) {
   std::vector<Edge> edges;
   for (Rank rank = 0; rank < workers; ++rank) {
@@ -39,7 +39,7 @@ std::vector<Edge> directed_ring(int workers) {
   return edges;
 }
 
-// A circle through all workers in any order, and some more edges.
+// A ring through all workers in random order, and some random edges.
 std::vector<Edge> any_edges(int workers, Random& random) {
   std::vector<Rank> order(static_cast<std::size_t>(workers));
   std::iota(order.begin(), order.end(), 0);
@@ -63,7 +63,7 @@ T one_of(std::initializer_list<T> items, Random& random) {
   return items.begin()[random.below(items.size())];
 }
 
-// Any graph, mode, speeds, network and length of a run.
+// A random graph, mode, speeds, network and length of the run.
 Job any_job(std::uint64_t seed) {
   Random random(seed, 0x40b);
   const int workers = 2 + static_cast<int>(random.below(7));
@@ -99,7 +99,7 @@ Job any_job(std::uint64_t seed) {
   return job;
 }
 
-// A run whose iterations are watched. `on_begin` of the watch may be set.
+// A run whose iterations are observed. Tests may set `on_begin` of the watch.
 ServiceResult run_watched(const Job& job, IterationWatch& watch) {
   constexpr std::int64_t kSamples = 500;
   SimCluster cluster(job.cluster);
@@ -124,7 +124,7 @@ std::int64_t number(const ServiceResult& result, const std::string& name) {
   return std::get<std::int64_t>(found->value);
 }
 
-// Bounds of the paper on what a worker's queues hold, largest over all workers.
+// The paper's bounds on the sizes of a worker's queues; the largest over all workers.
 struct Depths {
   std::int64_t updates = 0;
   std::int64_t tokens = 0;
@@ -153,7 +153,7 @@ Depths depth_bounds(const HopRules& rules, const Graph& graph) {
   return bounds;
 }
 
-// The largest gaps by distance when all that happens at one moment has happened.
+// The largest gaps by distance, looked at after all events of the same time have happened.
 std::vector<std::int64_t> gaps_between_moments(const IterationWatch& watch, const Graph& graph) {
   std::vector<std::vector<int>> paths;
   for (Rank rank = 0; rank < graph.size(); ++rank) {
@@ -188,7 +188,7 @@ void check_bounds(const Job& job) {
   IterationWatch watch(graph.size());
   watch.on_begin = [&](Rank rank, std::int64_t k) {
     const std::int64_t last = watch.iteration[static_cast<std::size_t>(rank)];
-    if (k > last + 1) {  // it skips: never past an out-neighbour, never farther than it may
+    if (k > last + 1) {  // it skips: never past an out-neighbour, never by more than allowed
       EXPECT_LE(k - last, job.strategy.of<HopOptions>().max_jump);
       for (const Rank out : graph.out_neighbours(rank)) {
         const auto o = static_cast<std::size_t>(out);
@@ -210,7 +210,7 @@ void check_bounds(const Job& job) {
       }
     }
   }
-  // And the run says so itself.
+  // The run reports the same.
   const auto& said = std::get<std::vector<std::int64_t>>(
       std::ranges::find(result.figures, "largest_gap_by_distance", &Figure::name)->value);
   EXPECT_EQ(said, gaps_between_moments(watch, graph));
@@ -221,7 +221,7 @@ void check_bounds(const Job& job) {
 
 constexpr std::uint64_t kSeeds = 3'000;
 
-// No deadlock, no gap and no queue beyond its bound, whatever the graph, the mode and the delays.
+// For any graph, mode and delays: no deadlock, and no gap or queue exceeds its bound.
 TEST(Hop, KeepsItsBoundsAndComesToAnEnd) {
   for (std::uint64_t seed = 0; seed < kSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
@@ -229,8 +229,8 @@ TEST(Hop, KeepsItsBoundsAndComesToAnEnd) {
   }
 }
 
-// The bounds are no larger than they need be: with one worker slow enough, all others come as far
-// from it as the bounds let them.
+// The bounds are tight: if one worker is slow enough, all others get as far ahead as the bounds
+// allow.
 TEST(Hop, ReachesItsBoundsOnADirectedRing) {
   constexpr int kWorkers = 6;
   const Graph graph(kWorkers, directed_ring(kWorkers));
@@ -258,14 +258,14 @@ TEST(Hop, ReachesItsBoundsOnADirectedRing) {
         }
       }
       EXPECT_EQ(result.max_iteration_gap, largest);
-      // The queue of the slow one holds all that its in-neighbour could send.
+      // The queue of the slow worker holds everything that its in-neighbour could send.
       EXPECT_EQ(number(result, "largest_update_queue"), slots_of(rules, graph, 2));
     }
   }
 }
 
-// Pairs on a directed ring: who lacks its predecessor's update has its partner's. Only tokens hold
-// them back, one max_gap more with every pair.
+// Pairs on a directed ring: a worker without its predecessor's update uses its partner's. Only
+// tokens hold workers back; each pair can be max_gap iterations further ahead than the one before.
 TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
   constexpr int kPairs = 4;
   constexpr std::int64_t kMaxGap = 3;
@@ -291,7 +291,7 @@ TEST(Hop, ReachesTheBoundOfBackupWorkersWithTokens) {
   }
 }
 
-// A toy model that keeps a list of the samples that it computed.
+// A toy model that records the samples it computes.
 class RecordingTask final : public Task {
  public:
   RecordingTask(std::int64_t samples, double lr) : toy_(samples, 10, 3, lr) {}
@@ -326,8 +326,8 @@ class RecordingTask final : public Task {
   ToyTask toy_;
 };
 
-// On the complete graph every worker averages with everybody, whoever is late: by hand, each model
-// becomes the mean of all models, less its own step.
+// On the complete graph every worker averages with all others. Computed by hand, each model becomes
+// the mean of all models, minus its own step.
 TEST(Hop, OnTheCompleteGraphIsSynchronousModelAveraging) {
   for (const auto& speeds : {equal_speeds(4), std::vector<double>{1, 0.3, 2, 1, 0.7}}) {
     constexpr std::int64_t kSteps = 40;
@@ -386,8 +386,8 @@ TEST(Hop, WithoutStalenessOrBackupIsTheStandard) {
   }
 }
 
-// Any allocation, more workers than samples, skipped iterations, stops in the middle: no sample
-// twice or never.
+// For any allocation, more workers than samples, skipped iterations and early stops, every sample
+// is used exactly once.
 TEST(Hop, UsesEverySampleOnceAnEpoch) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
@@ -426,7 +426,7 @@ TEST(Hop, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
   expect_evaluations_and_an_end_at_the_target(hop_job({1, 1, 1, 0.3}, GraphKind::kRing, 1));
 }
 
-// One worker alone, and two.
+// One worker and two workers.
 TEST(Hop, OfFewWorkersIsTraining) {
   for (const int workers : {1, 2}) {
     Job job = hop_job(equal_speeds(workers), GraphKind::kRing, 300);
@@ -468,7 +468,7 @@ TEST(SampleServer, ARequestThatMakesNoSenseEndsTheRun) {
   send(0, Payload::of_record(SampleRequest{0, 10, 0, 0}));
   send(0, Payload::of_record(SampleRequest{-1, 10, 10, 0}));
   send(0, {});
-  send(1, {});  // a farewell before anything
+  send(1, {});  // a farewell before any request
 }
 
 }  // namespace

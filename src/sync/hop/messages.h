@@ -1,4 +1,4 @@
-// What neighbours say to each other, on kHopChannel, and what a worker counts for the summary.
+// The messages between neighbours, on kHopChannel, and a worker's counters for the summary.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ inline constexpr Channel kHopChannel = method_channel(0);
 enum class HopKind : std::int64_t {
   kUpdate,  // to out-neighbours: the model at the beginning of an iteration
   kToken,   // to in-neighbours: tokens, at the beginning of an iteration
-  kAck,     // to in-neighbours: the update of an iteration was taken (notify_ack)
-  kLeave,   // to all neighbours: it has done its part
+  kAck,     // to in-neighbours: their updates of an iteration were used (notify_ack)
+  kLeave,   // to all neighbours: this worker has done its part
 };
 
 struct HopNews {
@@ -28,9 +28,9 @@ struct HopNews {
   }
 };
 
-// A worker's counts, by their place in its farewell (sync/sample_client.h).
+// The counters that a worker sends in its farewell (motley/sync/sample_client.h), by index.
 enum HopCount : std::size_t {
-  kLargestUpdateQueue,  // updates in it
+  kLargestUpdateQueue,  // most updates in the queue
   kLargestTokenQueue,
   kUpdatesDropped,
   kJumps,

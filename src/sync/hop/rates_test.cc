@@ -1,4 +1,4 @@
-// How many iterations a second Hop is worth, on the paper's graphs and under its slowdowns.
+// Hop's iterations per second on the paper's graphs and with the paper's slowdowns.
 #include <gtest/gtest.h>
 
 #include "motley/sync/hop.h"
@@ -8,7 +8,7 @@
 namespace motley {
 namespace {
 
-// 16 workers whose iterations take a tenth of a second.
+// 16 workers; an iteration takes 0.1 s.
 Job hop_job(const std::vector<double>& speeds, GraphKind graph, std::int64_t steps) {
   Job job = simulated_job("hop", speeds, static_cast<std::int64_t>(speeds.size()), steps);
   job.strategy.of<HopOptions>().graph = graph;
@@ -16,14 +16,14 @@ Job hop_job(const std::vector<double>& speeds, GraphKind graph, std::int64_t ste
   return job;
 }
 
-// Iterations a second.
+// Iterations per second.
 double rate(const Job& job) {
   const RunOutcome outcome = simulate_phantom(job);
   return *figure(outcome, "mean_iterations") / outcome.seconds;
 }
 
-// What iteration rates are worth relative to the standard mode, by an independent simulation of the
-// paper's algorithms, on ring, ring_based and double_ring.
+// Iteration rates relative to the standard mode on ring, ring_based and double_ring, from an
+// independent simulation of the paper's algorithms.
 TEST(Hop, IterationRatesUnderRandomSlowdownsAreAsExpected) {
   struct Expected {
     GraphKind graph;

@@ -5,7 +5,7 @@
 namespace motley {
 namespace {
 
-// How far the updates of j let i get ahead.
+// How far i can get ahead of j because it needs j's updates.
 std::int64_t bound_by_updates(const HopRules& rules, std::int64_t forth, std::int64_t back) {
   switch (rules.mode) {
     case HopMode::kBackup:
@@ -35,8 +35,8 @@ std::int64_t gap_bound(const HopRules& rules, int forth, int back) {
   return rules.has_tokens() ? std::min(by_updates, rules.max_gap * back) : by_updates;
 }
 
-// From the update that is wanted now to the newest that a sender can have sent. With NOTIFY-ACK a
-// sender waits until its last one was taken.
+// From the update that is wanted now to the newest one that a sender can have sent. With NOTIFY-ACK
+// a sender waits until its last update was used.
 std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker) {
   if (rules.has_acks()) {
     return 1;
@@ -44,9 +44,10 @@ std::int64_t slots_of(const HopRules& rules, const Graph& graph, Rank worker) {
   return 1 + gap_bound(rules, graph.longest_way_to_in_neighbour(worker), 1);
 }
 
-// Never past the slowest out-neighbour: it may be waiting for this worker's update of the iteration
-// that it is in. And no farther than in-neighbours can come on the tokens that this worker gave
-// them: before it goes on, it waits for their updates of the iteration before.
+// A jump never passes the slowest out-neighbour, which may be waiting for this worker's update of
+// its current iteration. It also never goes further than the in-neighbours can get with the tokens
+// that this worker gave them, because the worker first waits for their updates of the iteration
+// before.
 NextIteration next_iteration(const HopRules& rules, std::int64_t k, std::int64_t lag) {
   const std::int64_t jump = std::min({rules.max_jump, lag, rules.max_gap});
   if (jump < 2) {

@@ -19,7 +19,7 @@ HopRules rules(HopMode mode, std::int64_t number = 0, std::int64_t max_gap = 0) 
   return rules;
 }
 
-// The table of bounds, row by row, with 3 edges forth and 2 back.
+// The paper's table of bounds, row by row, with 3 edges forth and 2 back.
 TEST(GapBound, IsThePapersTable) {
   EXPECT_EQ(gap_bound(rules(HopMode::kStandard), 3, 2), 3);
   EXPECT_EQ(gap_bound(rules(HopMode::kNotifyAck), 3, 2), 3);

@@ -1,13 +1,14 @@
-// TokenQueue: how far a worker may go on before an out-neighbour must follow (Luo et al., ASPLOS
-// 2019). Pure: no Node.
+// TokenQueue: limits how far a worker may get ahead of an out-neighbour (Luo et al., ASPLOS 2019).
+// Pure: no Node.
 //
-// The paper keeps TokenQ(o -> i) at o, and i takes from it; here o sends its tokens to i, who keeps
-// them: the same counts, and nobody asks over the network. A queue begins with max_gap - 1 tokens;
-// o gives one whenever it begins an iteration, i takes one before it begins its next. So
+// In the paper, o holds TokenQ(o -> i) and i takes tokens from it. Here o sends its tokens to i,
+// which holds the queue: the counts are the same, and no request over the network is needed. A
+// queue begins with max_gap - 1 tokens. o adds one whenever it begins an iteration; i removes one
+// before it begins its next iteration. So
 //
 //   size = iteration(o) - iteration(i) + max_gap
 //
-// tells i how far o is ahead, and i stays where it is when there is none.
+// tells i how far o is ahead. When the queue is empty, i waits.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,7 @@ class TokenQueue {
     largest_size_ = std::max(largest_size_, size_);
   }
   void remove(std::int64_t tokens) {
-    MOTLEY_CHECK(tokens <= size_, "{} tokens of {}", tokens, size_);
+    MOTLEY_CHECK(tokens <= size_, "cannot remove {} tokens of {}", tokens, size_);
     size_ -= tokens;
   }
   std::int64_t size() const { return size_; }

@@ -15,7 +15,7 @@ UpdateQueue::UpdateQueue(std::size_t senders, std::int64_t slots) : lanes_(sende
 
 void UpdateQueue::enqueue(Payload update, std::int64_t iteration, std::size_t sender) {
   Lane& lane = lanes_[sender];
-  MOTLEY_CHECK(iteration > lane.last, "update {} behind {}", iteration, lane.last);
+  MOTLEY_CHECK(iteration > lane.last, "update {} after update {}", iteration, lane.last);
   lane.last = iteration;
   if (iteration < oldest_wanted_) {
     ++dropped_;

@@ -1,19 +1,19 @@
-// UpdateQueue: updates that a worker's in-neighbours have sent it, tagged by iteration and sender
+// UpdateQueue: the updates received from a worker's in-neighbours, tagged by iteration and sender
 // (Luo et al., ASPLOS 2019). Pure: no Node.
 //
 //   queue.enqueue(update, iteration, sender);
-//   while (queue.coming(k, staleness) > backup) { ... receive another one ... }
+//   while (queue.coming(k, staleness) > backup) { ... receive another update ... }
 //   for (const auto& update : queue.collect(k, staleness)) { ... average ... }
 //   queue.release(k, staleness);
 //
-// Rotating slots, as many for every sender: its updates come in the order of their iterations, take
-// the next slot and leave from the other end. Protocol bounds (rules.h) see to it that a sender is
-// never so far ahead that it needs a slot whose update is still wanted, so all room is there from
-// the beginning (but at the end of a run, when workers have left and bounds with them: then the
-// oldest is lost). What comes too late for any average is dropped, and so is an update when a
-// younger one of its sender can take its place.
+// Every sender has a ring buffer with the same number of slots. Its updates arrive in the order of
+// their iterations. All slots are allocated at the beginning: the bounds of the protocol (rules.h)
+// ensure that a sender is never so far ahead that it needs a slot whose update is still wanted. (At
+// the end of a run workers have left and the bounds no longer hold; the oldest update is then
+// dropped.) An update is also dropped if it arrives too late for any average, or if a newer one of
+// the same sender can replace it.
 //
-// Cost: nothing depends on the number of slots, only on how many are taken.
+// Cost: depends only on the number of updates in the queue, not on the number of slots.
 #pragma once
 
 #include <cstdint>
@@ -32,21 +32,21 @@ class UpdateQueue {
     bool used = false;  // in an average
   };
 
-  // Senders are counted from 0.
+  // Senders are numbered from 0.
   UpdateQueue(std::size_t senders, std::int64_t slots);
 
-  // A sender's updates come in the order of their iterations, with gaps where it skipped some.
+  // A sender's updates must come in the order of their iterations; skipped ones are allowed.
   void enqueue(Payload update, std::int64_t iteration, std::size_t sender);
-  // No more will come of this sender.
+  // No more updates will come from this sender.
   void leave(std::size_t sender) { lanes_[sender].last = kLeft; }
 
-  // How many senders may still send an update for iteration k, or one that is `staleness` older at
-  // most, and have not. Who skipped that iteration or left is not waited for.
+  // How many senders have not sent an update for iteration k, or one at most `staleness` iterations
+  // older, but still may. Senders that have left or skipped these iterations do not count.
   std::int64_t coming(std::int64_t k, std::int64_t staleness) const;
-  // The youngest such update of every sender that has one; it may be as many iterations younger
-  // than k as it may be older. Valid until the queue changes.
+  // The newest update of each sender that is at most `staleness` iterations older or newer than k,
+  // if there is one. Valid until the queue changes.
   std::span<const Update* const> collect(std::int64_t k, std::int64_t staleness);
-  // Iteration k is over: drops what the next one cannot use.
+  // Iteration k is over: drops the updates that the next one cannot use.
   void release(std::int64_t k, std::int64_t staleness);
 
   std::size_t size() const { return size_; }
@@ -63,10 +63,10 @@ class UpdateQueue {
     std::vector<Update> slots;
     std::size_t first = 0;
     std::size_t count = 0;
-    std::int64_t last = kNone;  // iteration that it has sent last
+    std::int64_t last = kNone;  // iteration of the last update received
 
     Update& at(std::size_t i) { return slots[(first + i) % slots.size()]; }
-    // For iteration k or older ones; nullptr: there is none.
+    // The newest update of iteration k or older; nullptr if there is none.
     Update* youngest(std::int64_t k);
   };
 
@@ -74,9 +74,9 @@ class UpdateQueue {
   void drop_before(Lane& lane, std::int64_t iteration);
 
   std::vector<Lane> lanes_;           // by sender
-  std::int64_t oldest_wanted_ = 0;    // what is older comes too late
-  std::int64_t youngest_wanted_ = 0;  // now: older ones of its sender make way for it
-  std::vector<const Update*> found_;  // room for what collect() gives
+  std::int64_t oldest_wanted_ = 0;    // older updates come too late
+  std::int64_t youngest_wanted_ = 0;  // updates up to this one replace older ones of the sender
+  std::vector<const Update*> found_;  // the result of collect()
   std::size_t size_ = 0;
   std::size_t largest_size_ = 0;
   std::int64_t dropped_ = 0;

@@ -50,7 +50,7 @@ TEST(UpdateQueue, DropsWhatComesTooLate) {
   EXPECT_TRUE(collected(queue, 1, 0).empty());
 }
 
-// With staleness 2 iteration 5 takes the youngest of 3 to 7, and leaves 8 for later.
+// With staleness 2, iteration 5 uses the newest update of 3 to 7 and keeps 8 for later.
 TEST(UpdateQueue, StaleUpdatesServeUntilAYoungerOneComes) {
   UpdateQueue queue(1, 4);
   queue.release(4, 2);
@@ -90,10 +90,10 @@ TEST(UpdateQueue, NobodyWaitsForWhoSkippedOrLeft) {
 TEST(UpdateQueue, ASenderCannotGoBack) {
   UpdateQueue queue(1, 2);
   queue.enqueue(model(1), 1, 0);
-  EXPECT_DEATH(queue.enqueue(model(1), 1, 0), "update 1 behind 1");
+  EXPECT_DEATH(queue.enqueue(model(1), 1, 0), "update 1 after update 1");
 }
 
-// Against a list of everything that came, with senders as far ahead as the slots allow.
+// Compared with a list of all updates, with senders as far ahead as the slots allow.
 RC_GTEST_PROP(UpdateQueue, IsAListWithLimitedRoom, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>());
   const std::size_t senders = 1 + random.below(4);

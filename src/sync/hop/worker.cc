@@ -16,7 +16,7 @@
 namespace motley {
 namespace {
 
-// One worker's place in the graph: with whom it talks.
+// The neighbours of one worker in the graph.
 struct Neighbourhood {
   Neighbourhood(const Graph& graph, Rank self)
       : in(graph.in_neighbours(self)), out(graph.out_neighbours(self)) {
@@ -24,7 +24,7 @@ struct Neighbourhood {
   }
   static std::size_t place(const std::vector<Rank>& ranks, Rank rank) {
     const auto found = std::ranges::lower_bound(ranks, rank);
-    MOTLEY_CHECK(found != ranks.end() && *found == rank, "worker {} is no neighbour", rank);
+    MOTLEY_CHECK(found != ranks.end() && *found == rank, "worker {} is not a neighbour", rank);
     return static_cast<std::size_t>(found - ranks.begin());
   }
   static bool contains(const std::vector<Rank>& ranks, Rank rank) {
@@ -33,7 +33,7 @@ struct Neighbourhood {
 
   const std::vector<Rank> in;
   const std::vector<Rank> out;
-  std::vector<Rank> all;  // each once
+  std::vector<Rank> all;  // in or out, without duplicates
 };
 
 class Hop final : public Strategy {
@@ -44,7 +44,7 @@ class Hop final : public Strategy {
         near_(graph, context.node.rank()),
         updates_(near_.in.size(), slots_of(rules_, graph, context.node.rank())),
         out_(near_.out.size(), Follower{TokenQueue(rules_.max_gap)}),
-        samples_client_(context) {
+        sample_client_(context) {
     models_.reserve(near_.in.size());
   }
 
@@ -52,7 +52,7 @@ class Hop final : public Strategy {
     if (over_) {
       return std::nullopt;
     }
-    const Work work = samples_client_.begin(iteration_);
+    const Work work = sample_client_.begin(iteration_);
     give_tokens();
     send_update();
     return work;
@@ -64,8 +64,8 @@ class Hop final : public Strategy {
       const double scale = own_step_scale(context_.ledger.options(), context_.node.size());
       context_.node.busy(0, [&] { context_.replica.apply(scale); });
     }
-    const Progress progress = samples_client_.finish(computed);
-    if (samples_client_.goes_on()) {
+    const Progress progress = sample_client_.finish(computed);
+    if (sample_client_.goes_on()) {
       advance();
     } else {
       leave();
@@ -73,13 +73,13 @@ class Hop final : public Strategy {
     return progress;
   }
 
-  Seconds waited() const override { return waited_ + samples_client_.waited(); }
+  Seconds waited() const override { return waited_ + sample_client_.waited(); }
 
  private:
-  // An out-neighbour, as this worker sees it.
+  // What this worker knows about an out-neighbour.
   struct Follower {
-    TokenQueue tokens;        // that it gave
-    std::int64_t acked = -1;  // the last update of this worker that it took
+    TokenQueue tokens;        // received from it
+    std::int64_t acked = -1;  // the last update of this worker that it used
     bool left = false;
   };
 
@@ -93,7 +93,7 @@ class Hop final : public Strategy {
     }
   }
 
-  // One copy for all.
+  // All neighbours share one copy of the model.
   void send_update() {
     if (all_out([](const Follower&) { return false; })) {
       return;  // they have all left
@@ -107,8 +107,8 @@ class Hop final : public Strategy {
     }
   }
 
-  // The model becomes the mean of itself, which is of iteration `own`, and of what in-neighbours
-  // sent for iteration k.
+  // Replaces the model, which is of iteration `own`, by the mean of itself and of the
+  // in-neighbours' updates for iteration k.
   void reduce(std::int64_t k, std::int64_t own) {
     wait_until([&] { return updates_.coming(k, rules_.staleness) <= rules_.backup; });
     models_.clear();
@@ -125,7 +125,7 @@ class Hop final : public Strategy {
     }
   }
 
-  // To the next iteration, or past some.
+  // Goes to the next iteration, or skips some.
   void advance() {
     if (rules_.has_acks()) {
       wait_until([&] { return all_out([&](const Follower& o) { return o.acked >= iteration_; }); });
@@ -154,7 +154,7 @@ class Hop final : public Strategy {
     iteration_ = next;
   }
 
-  // How far the slowest of the out-neighbours is ahead.
+  // How many iterations the slowest out-neighbour is ahead.
   std::int64_t lag() const {
     std::int64_t lag = kNoBound;
     for (const Follower& follower : out_) {
@@ -163,7 +163,8 @@ class Hop final : public Strategy {
     return lag == kNoBound ? 0 : lag;
   }
 
-  // Neighbours need wait for this worker no longer. The run leaves the mean of all models.
+  // Tells the neighbours not to wait for this worker any more. Then all workers average their
+  // models.
   void leave() {
     const HopNews news{HopKind::kLeave, iteration_};
     for (const Rank rank : near_.all) {
@@ -175,7 +176,7 @@ class Hop final : public Strategy {
       counts_[kLargestTokenQueue] =
           std::max(counts_[kLargestTokenQueue], follower.tokens.largest_size());
     }
-    samples_client_.leave(counts_);
+    sample_client_.leave(counts_);
     waited_ += average_all(context_);
     over_ = true;
   }
@@ -186,7 +187,7 @@ class Hop final : public Strategy {
         out_, [&](const Follower& follower) { return follower.left || predicate(follower); });
   }
 
-  // Takes in what neighbours have sent, and goes on doing so until the condition holds.
+  // Processes the messages that have arrived, then waits for more until the condition holds.
   template <class Condition>
   void wait_until(Condition holds) {
     while (auto message = context_.node.receive_until({kHopChannel}, context_.node.now())) {
@@ -228,12 +229,12 @@ class Hop final : public Strategy {
   StrategyContext context_;
   const HopRules rules_;
   const Neighbourhood near_;
-  UpdateQueue updates_;        // senders as in near_.in
-  std::vector<Follower> out_;  // as in near_.out
-  SampleClient samples_client_;
-  std::vector<WeightedModel> models_;  // room for what is averaged
+  UpdateQueue updates_;        // senders in the order of near_.in
+  std::vector<Follower> out_;  // in the order of near_.out
+  SampleClient sample_client_;
+  std::vector<WeightedModel> models_;  // the models to average
   std::int64_t iteration_ = 0;         // k
-  std::int64_t given_ = -1;            // iterations that in-neighbours have tokens for
+  std::int64_t given_ = -1;            // the last iteration for which tokens were sent
   HopCounts counts_{};
   bool over_ = false;
   Seconds waited_ = 0;

@@ -133,7 +133,7 @@ class LocalSgd final : public Strategy {
   // Since the last average:
   std::int64_t steps_since_ = 0;
   Computed own_;               // by this worker
-  Computed told_;              // the part that its progress has reported
+  Computed told_;              // the part that this worker has already reported
   std::int64_t averaged_ = 0;  // samples used at the last average
   bool stopped_ = false;
 };
@@ -147,9 +147,9 @@ std::vector<Key<Job>> local_sgd_keys() {
       {"strategy.local_sgd.steps", option<&LocalSgdOptions::steps>, Range{1, 1e6},
        "steps between two averages"},
       {"strategy.local_sgd.outer_lr", option<&LocalSgdOptions::outer_lr>,
-       Range{.min = 0, .above_min = true}, "what the averaged change is multiplied by"},
+       Range{.min = 0, .above_min = true}, "factor on the averaged change"},
       {"strategy.local_sgd.outer_momentum", option<&LocalSgdOptions::outer_momentum>, Range{0, 1},
-       "Nesterov's, on the averaged change (DiLoCo)"},
+       "Nesterov momentum on the averaged change (DiLoCo)"},
   };
 }
 
@@ -157,7 +157,8 @@ std::vector<Key<Job>> local_sgd_keys() {
 
 const Method kLocalSgd = {
     .schema = {.name = "local_sgd",
-               .summary = "some steps each on its own model, then a weighted average of all",
+               .summary =
+                   "each worker takes some steps on its own model, then all models are averaged",
                .keys = local_sgd_keys(),
                .exchanges = ExchangeKind::kChanges},
     .advance = Advance::kTogether,

@@ -89,8 +89,8 @@ Slopes slopes(const std::vector<float>& values) {
   return replicas;
 }
 
-// With H = 1 a step of each is a step of all, also with momentum while shares keep their
-// proportion, because averages and steps are linear.
+// With H = 1 the average of all steps is the step of the whole batch, because averages and steps
+// are linear. With momentum this holds as long as the shares keep their proportion.
 RC_GTEST_PROP(LocalSgd, OneStepBetweenAveragesIsAllReduce, ()) {
   const int workers = *rc::gen::inRange(1, 6);
   const bool has_momentum = *rc::gen::arbitrary<bool>();
@@ -123,7 +123,7 @@ TEST(LocalSgd, LearnsTheRightAnswerInEveryCodec) {
   }
 }
 
-// Also if the run ends between two averages, and with short steps.
+// This also holds if the run ends between two averages, and with short steps.
 TEST(LocalSgd, AllWorkersEndWithTheSameModel) {
   for (const Choice& codec : kCodecs) {
     for (int workers = 1; workers <= 4; ++workers) {
@@ -168,7 +168,8 @@ TEST(LocalSgd, AChangeWeighsAsMuchAsItsSamples) {
   EXPECT_EQ(replicas[1]->value(), replicas[0]->value());
 }
 
-// Four workers, then two samples for two of them: the others stay where they are.
+// Four workers, but samples for only two of them in the last step: the models of the others do not
+// change.
 TEST(LocalSgd, WithoutSamplesThereIsNoStep) {
   Job job = local_job(equal_speeds(4), 4, 2, 2);
   job.train.epochs = 1;

@@ -34,9 +34,9 @@ std::unique_ptr<Strategy> make_unbounded_committer(const StrategyContext& contex
 }
 
 ServiceResult serve_committers(const ServiceContext& context) {
-  SampleServer samples(context, GapMeter(context.node.size()), Evaluated::kAnyone);
-  samples.run();
-  return {CommitCounts::of(samples.counts()).figures(), samples.gaps().largest()};
+  SampleServer server(context, GapMeter(context.node.size()), EvaluatedModel::kAnyWorker);
+  server.run();
+  return {CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
 }
 
 }  // namespace motley

@@ -11,7 +11,7 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kCommitStream = 0x5e770000;  // and the worker's rank
+constexpr std::uint64_t kCommitStream = 0x5e770000;  // plus server and rank
 
 }  // namespace
 
@@ -19,7 +19,7 @@ struct ServerClient::Part {
   Rank server = 0;
   std::size_t begin = 0;
   std::size_t coded = 0;
-  std::size_t plain = 0;  // with the first server
+  std::size_t plain = 0;  // 0 except for the first server
   Encoder encoder;
 };
 

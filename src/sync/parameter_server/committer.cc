@@ -9,7 +9,7 @@
 namespace motley {
 namespace {
 
-constexpr std::int64_t kStalest = 64;  // staler commits are counted with these
+constexpr std::int64_t kStalest = 64;  // staler commits are counted as this stale
 
 Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Replica::kTail); }
 
@@ -17,7 +17,7 @@ Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Rep
 
 Committer::Committer(const StrategyContext& context)
     : context_(context),
-      samples_client_(context, Evaluated::kAnyone),
+      sample_client_(context, EvaluatedModel::kAnyWorker),
       client_(context.node, context.job, context.replica.parameters().size, 0) {
   const Block parameters = context.replica.parameters();
   client_.begin(parameters);
@@ -29,8 +29,9 @@ std::optional<Work> Committer::begin() {
     return std::nullopt;
   }
   commits_now_ = commits_after_this();
-  const Work work = samples_client_.begin(
-      iteration_, {.commits = commits_, .commit_seconds = commit_seconds_, .fit = commits_now_});
+  const Work work = sample_client_.begin(
+      iteration_,
+      {.commits = commits_, .commit_seconds = commit_seconds_, .eligible = commits_now_});
   began_ = context_.node.now();
   return work;
 }
@@ -43,17 +44,17 @@ Progress Committer::finish(const Computed& computed) {
   }
   ++iteration_;
   ++since_commit_;
-  const Progress progress = samples_client_.finish(computed);
-  if (commits_now_ || !samples_client_.goes_on()) {
+  const Progress progress = sample_client_.finish(computed);
+  if (commits_now_ || !sample_client_.goes_on()) {
     commit();
   }
-  if (!samples_client_.goes_on()) {
+  if (!sample_client_.goes_on()) {
     leave();
   }
   return progress;
 }
 
-// The gradient is used up, so its block is where the change is put.
+// The gradient is no longer needed, so its block is reused for the change.
 void Committer::commit() {
   const Block parameters = context_.replica.parameters();
   const Block change = without_tail(context_.replica.gradient());
@@ -77,7 +78,7 @@ void Committer::commit() {
 void Committer::leave() {
   std::vector<std::int64_t> counts = {commits_, staleness_sum_};
   counts.insert(counts.end(), staleness_.begin(), staleness_.end());
-  samples_client_.leave(counts);
+  sample_client_.leave(counts);
   const Seconds began = context_.node.now();
   client_.leave(context_.replica.parameters());
   waited_ += context_.node.now() - began;
@@ -90,7 +91,7 @@ CommitCounts CommitCounts::of(const std::vector<std::vector<std::int64_t>>& fare
   CommitCounts counts;
   for (const auto& farewell : farewells) {
     if (farewell.size() < kBefore) {
-      throw std::runtime_error("a worker's farewell makes no sense");
+      throw std::runtime_error("a worker sent an invalid farewell");
     }
     counts.commits.push_back(farewell[0]);
     counts.staleness_sum += farewell[1];

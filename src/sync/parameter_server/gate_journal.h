@@ -1,7 +1,7 @@
-// GateJournal: writes what a server's gate decides into the journal, and not too often.
+// GateJournal: writes the decisions of a server's gate into the journal, but not too often.
 //
-// A worker's commits may wait and not wait in turns for as long as the run lasts. The first eight
-// changes of each worker are written, then the 16th, the 32nd, the 64th and so on.
+// A worker's commits may alternate between waiting and not waiting for the whole run. The first
+// eight changes of each worker are written, then the 16th, the 32nd, the 64th and so on.
 #pragma once
 
 #include <fmt/format.h>

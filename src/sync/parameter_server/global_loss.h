@@ -1,10 +1,8 @@
-// GlobalLoss: the loss of the model that workers train together, from what each of them reports.
-// Pure: no Node.
+// GlobalLoss: an estimate of the loss of the model that all workers train. Pure: no Node.
 //
-// The servers hold parameters and no data, and the test set is nobody's to steer by; so it is the
-// mean of the training losses that workers report, older samples counting less: those `memory`
-// samples ago count 1/e. It is corrected for its beginning as Adam corrects its moments, so it
-// never leans towards 0.
+// The servers have no data, and the test set must not influence training. So the estimate is an
+// exponential moving average of the training losses that workers report: the weight of a sample
+// falls to 1/e after `memory` more samples. It is bias-corrected like the moments of Adam.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +13,7 @@ class GlobalLoss {
  public:
   explicit GlobalLoss(std::int64_t memory);
 
-  // The sum of the losses of these samples. What is no number is as if it had not been reported:
+  // Adds the sum of the losses of these samples. Ignores a loss that is not finite and returns
   // false.
   bool report(double loss_sum, std::int64_t samples);
 
@@ -25,7 +23,7 @@ class GlobalLoss {
 
  private:
   const double memory_;
-  double weighted_ = 0;  // of losses, and of 1 in their place: the correction is their quotient
+  double weighted_ = 0;  // of losses; dividing by weight_ is the bias correction
   double weight_ = 0;
   std::int64_t samples_ = 0;
 };

@@ -42,27 +42,28 @@ class Server {
   }
 
  private:
-  // With its last commit.
+  // A worker and its last commit.
   struct Worker {
     CommitHeader commit;
     Payload payload;
-    Payload note;                // of the gate, to go with the answer
-    std::int64_t step = 0;       // the count of its bounded commits, so far
+    Payload note;                // from the gate, sent with the answer
+    std::int64_t step = 0;       // number of its last bounded commit
     std::int64_t answered = 0;   // commits applied when its last answer was sent
-    std::int64_t staleness = 0;  // commits applied since then and before this one
-    Seconds asked = 0;           // for its answer
-    bool waits = false;          // to be applied
-    bool wants = false;          // its answer
+    std::int64_t staleness = 0;  // commits of others applied between then and this commit
+    Seconds asked = 0;           // when it asked for its answer
+    bool waits = false;          // the commit is not applied yet
+    bool wants = false;          // the answer is not sent yet
     bool left = false;
   };
 
   static void expect(bool is_sound, Rank rank) {
     if (!is_sound) {
-      throw std::runtime_error(fmt::format("worker {} sent a commit that makes no sense", rank));
+      throw std::runtime_error(fmt::format("worker {} sent an invalid commit", rank));
     }
   }
 
-  // Order is kept per sender, so this comes before the first worker's commits; others wait.
+  // Messages of one sender keep their order, so this one comes before the first worker's commits.
+  // Commits of other workers wait in the mailbox.
   void begin() {
     const Message message = node_.receive({Channel::kServer, kFirstWorker});
     const BeginHeader begin = BeginHeader::of(message.header);
@@ -116,12 +117,12 @@ class Server {
     worker.wants = true;
     worker.asked = node_.now();
     if (!worker.waits) {
-      answer(rank, worker.asked);  // it was applied before it was asked for
+      answer(rank, worker.asked);  // the commit was applied before the worker asked
     }
   }
 
-  // Whose commits the gate lets go now, in the order of their ranks: sums are the same bits whoever
-  // came first.
+  // The workers whose commits the gate releases now, sorted by rank, so that sums have the same
+  // bits in any order of arrival.
   std::vector<Rank> decide(Seconds now) {
     std::vector<Rank> released;
     for (GateDecision& decision : gate_->decide()) {
@@ -160,7 +161,7 @@ class Server {
     if (phantom_) {
       return;
     }
-    values_.resize(size_);  // zeros, where nothing was said
+    values_.resize(size_);  // zeros if there were no first values
     const std::size_t plain_bytes = (size_ - coded_) * sizeof(float);
     expect(payload.bytes().size() >= plain_bytes, rank);
     const auto weight = static_cast<float>(worker.commit.weight);
@@ -201,12 +202,12 @@ class Server {
   const std::unique_ptr<CommitGate> gate_;
   GateJournal journal_;
   std::vector<Worker> workers_;
-  std::size_t left_ = 0;       // of them
-  std::vector<float> values_;  // none of a phantom
-  std::size_t coded_ = 0;      // numbers that travel in the codec
+  std::size_t left_ = 0;       // how many have left
+  std::vector<float> values_;  // empty for a phantom
+  std::size_t coded_ = 0;      // numbers that are sent in the codec
   std::size_t size_ = 0;
-  bool phantom_ = false;      // as what was committed last
-  std::int64_t applied_ = 0;  // commits
+  bool phantom_ = false;      // whether the last commit was a phantom
+  std::int64_t applied_ = 0;  // commits so far
 };
 
 }  // namespace

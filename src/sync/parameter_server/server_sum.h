@@ -1,5 +1,5 @@
-// ServerSum: a Reducer by way of parameter servers. Each worker pushes its numbers, the servers add
-// up what comes from all, and everybody gets the sum.
+// ServerSum: a Reducer that uses parameter servers. Each worker pushes its numbers, the servers add
+// them up, and all workers get the sum.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace motley {
 
 class ServerSum final : public Reducer {
  public:
-  // Blocks are as long as the replica's gradient.
+  // All blocks must have the size of the replica's gradient.
   ServerSum(Node& node, const Job& job, Block gradient)
       : client_(node, job, gradient.size - Replica::kTail, Replica::kTail), last_(gradient) {
     client_.begin(std::nullopt);
@@ -21,7 +21,7 @@ class ServerSum final : public Reducer {
     const ServerClient::Reply reply = client_.commit(block, {.step = ++step_}, block);
     waited_ += reply.held;
   }
-  // Everybody has got the last sum: what the servers answer now is nothing.
+  // All workers already have the last sum; the servers' answer is not used.
   void leave() override { client_.leave(last_); }
   Seconds waited() const override { return waited_; }
 

@@ -1,4 +1,4 @@
-// The generic server, with a gate that no method has.
+// The generic server with a gate that no method uses.
 #include "motley/sync/parameter_server/server.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct OddNote {
   Seconds at = 0;
 };
 
-// Lets every commit go, with a note to every second one.
+// Applies every commit at once, and adds a note to every second one.
 class NotingGate final : public CommitGate {
  public:
   void arrive(const ArrivedCommit& commit) override { arrived_.push_back(commit); }
@@ -39,7 +39,7 @@ class NotingGate final : public CommitGate {
   std::int64_t count_ = 0;
 };
 
-// Of a model that has bytes, and of a phantom.
+// For a real model and for a phantom.
 TEST(ParameterServer, AGatesNotesReachTheWorker) {
   for (const bool phantom : {false, true}) {
     const Job job = simulated_job("ps_asp", equal_speeds(1), 10, 1);
@@ -61,7 +61,7 @@ TEST(ParameterServer, AGatesNotesReachTheWorker) {
         notes.push_back(reply.notes.empty() ? std::nullopt : reply.notes[0].record<OddNote>());
       }
       client.leave(block);
-      EXPECT_EQ(numbers[0], phantom ? 1.0F : 8.0F);  // each time what it had was added
+      EXPECT_EQ(numbers[0], phantom ? 1.0F : 8.0F);  // each time its own values were added
     });
     cluster.run();
     ASSERT_EQ(notes.size(), 3U);

@@ -14,15 +14,15 @@ StalenessBound::StalenessBound(int workers, std::optional<std::int64_t> bound)
       present_(step_of_.size(), 0),
       waits_(step_of_.size(), false),
       held_(step_of_.size(), false) {
-  MOTLEY_CHECK(!bound || *bound >= 0, "a bound of {}", *bound);
+  MOTLEY_CHECK(!bound || *bound >= 0, "a bound of {} commits", *bound);
 }
 
 void StalenessBound::arrive(const ArrivedCommit& commit, std::int64_t extra) {
   const auto i = static_cast<std::size_t>(commit.worker);
-  MOTLEY_CHECK(i < step_of_.size() && present_[i] != kLeft, "worker {} is not there",
+  MOTLEY_CHECK(i < step_of_.size() && present_[i] != kLeft, "worker {} does not exist or has left",
                commit.worker);
-  MOTLEY_CHECK(!waits_[i], "worker {} waits already", commit.worker);
-  MOTLEY_CHECK(extra >= 0, "{} commits more", extra);
+  MOTLEY_CHECK(!waits_[i], "worker {} is already waiting", commit.worker);
+  MOTLEY_CHECK(extra >= 0, "{} extra commits", extra);
   std::int64_t step = kUnbounded;
   if (commit.step) {
     MOTLEY_CHECK(*commit.step > step_of_[i], "commit {} of worker {} after commit {}", *commit.step,
@@ -41,7 +41,7 @@ void StalenessBound::leave(Rank worker) {
   present_.set(static_cast<std::size_t>(worker), kLeft);
 }
 
-// When all have left nobody is held back.
+// When all workers have left, no commit is held back.
 std::vector<GateDecision> StalenessBound::decide() {
   const std::int64_t slowest_step = present_.least();
   std::vector<Commit> applied;
@@ -55,7 +55,7 @@ std::vector<GateDecision> StalenessBound::decide() {
   std::vector<GateDecision> decisions;
   for (const Commit& commit : applied) {
     waits_[static_cast<std::size_t>(commit.worker)] = false;
-    // Of a commit that had to wait, there is no more to say when it is applied.
+    // For a commit that had to wait, the reason was given when it arrived.
     const bool at_once = commit.arrival >= older;
     decisions.push_back({.worker = commit.worker,
                          .applied = true,
@@ -84,7 +84,7 @@ std::optional<Rank> StalenessBound::slowest() const {
   return static_cast<Rank>(run);
 }
 
-// With a bound of 0 somebody waits in every step: the job asks for that, so it is no news.
+// With a bound of 0, workers wait in every step as the job asks for, so no reason is given.
 std::string StalenessBound::reason_for(Rank worker, bool held) {
   const auto i = static_cast<std::size_t>(worker);
   if (held_[i] == held || bound_ == 0) {

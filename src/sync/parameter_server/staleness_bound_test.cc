@@ -15,7 +15,7 @@ void arrive(StalenessBound& bound, Rank worker, std::optional<std::int64_t> step
   bound.arrive({worker, step, 0});
 }
 
-// Whose commits are applied now.
+// The workers whose commits are applied now.
 Ranks released(StalenessBound& bound) {
   Ranks workers;
   for (const GateDecision& decision : bound.decide()) {
@@ -60,7 +60,7 @@ TEST(StalenessBound, WithoutOneNobodyWaits) {
   }
 }
 
-// Commits of the coarse stage pass, and do not count: their worker is where it was.
+// Commits without a step are applied at once and are not counted: their worker's number stays.
 TEST(StalenessBound, CommitsWithoutAStepAreNotBounded) {
   StalenessBound bound(2, 1);
   for (int i = 0; i < 5; ++i) {
@@ -84,7 +84,7 @@ TEST(StalenessBound, WhoLeavesHoldsNobodyBack) {
   bound.leave(2);
   EXPECT_EQ(released(bound), (Ranks{0, 1}));
   arrive(bound, 0, 2);
-  bound.leave(0);  // what it has sent is applied all the same
+  bound.leave(0);  // its waiting commit is still applied
   EXPECT_EQ(released(bound), Ranks{});
   bound.leave(1);
   EXPECT_EQ(released(bound), Ranks{0});
@@ -127,8 +127,8 @@ TEST(StalenessBound, ACommitMayBeAllowedToBeFurtherAhead) {
   EXPECT_EQ(bound.slowest(), std::nullopt);
 }
 
-// Workers of random patience that stop until they are answered, as on a real server. The rules are
-// worked out anew from what has been sent.
+// Workers of random speed that wait for each answer, as with a real server. The expected decisions
+// are computed independently from the commits sent.
 class Schedule {
  public:
   explicit Schedule(std::uint64_t seed)
@@ -154,7 +154,7 @@ class Schedule {
         continue;
       }
       act(i);
-      // Several may come before the server looks.
+      // Several commits may arrive before the server decides.
       if (random_.below(3) != 0 || !somebody_can_go_on()) {
         look();
         if (testing::Test::HasFailure()) {
@@ -201,7 +201,7 @@ class Schedule {
     }
   }
 
-  // Exactly who may go is told, in the order of arrival, and once.
+  // Exactly the commits that may be applied are released, once, in the order of arrival.
   void look() {
     std::int64_t least = INT64_MAX;
     for (std::size_t i = 0; i < gone_.size(); ++i) {

@@ -26,8 +26,8 @@ Controller::Controller(const GroupRules& rules, std::unique_ptr<GroupPolicy> pol
       graph_(rules.workers) {
   MOTLEY_CHECK(rules.group >= 2 && rules.group <= rules.workers, "groups of {} among {} workers",
                rules.group, rules.workers);
-  MOTLEY_CHECK(rules.window * (rules.group - 1) >= rules.workers - 1, "a window of {}",
-               rules.window);
+  MOTLEY_CHECK(rules.window * (rules.group - 1) >= rules.workers - 1,
+               "a window of {} groups is too short", rules.window);
 }
 
 void Controller::ready(Rank worker, std::int64_t iteration, Seconds now) {
@@ -44,7 +44,7 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
   MOTLEY_CHECK(!is_waiting(worker), "worker {} is ready twice", worker);
   waits_[static_cast<std::size_t>(worker)] = true;
   iteration_of_[static_cast<std::size_t>(worker)] = iteration;
-  if (iteration > newest_) {  // or else no gap has grown
+  if (iteration > newest_) {  // otherwise no gap has grown
     newest_ = iteration;
     const std::int64_t gap = newest_ - std::ranges::min(iteration_of_);
     statistics_.largest_gap = std::max(statistics_.largest_gap, gap);
@@ -98,11 +98,12 @@ std::optional<Group> Controller::next_group(Seconds now) {
   return group;
 }
 
-// Most of all, the window must not end unconnected. Half a window before, groups that connect are
-// welcome: then there is a choice of who waits for whom.
+// Strict: the groups of a whole window must connect all workers. Not strict: if the last half
+// window does not connect them, groups that connect parts are preferred, while there is still a
+// choice of who waits for whom.
 Controller::Demand Controller::demand_of_filter() const {
   if (!rules_.filter || !finished_.empty()) {
-    return {};  // at the end of the run the last group is about to connect everybody
+    return {};  // the last group of the run will connect all workers
   }
   const std::int64_t groups_left = std::max<std::int64_t>(rules_.window - graph_.groups() - 1, 0);
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
@@ -134,8 +135,8 @@ bool Controller::has_parts(const Demand& demand) {
   return seen_.components.size() >= wanted;
 }
 
-// Half a window early, those who are fewer wait for the others, and not for long: only when one of
-// them is about to be ready, which can be told from when each last was.
+// If the demand is not strict, workers of the single largest part do not wait. Others wait only if
+// a worker of another part is about to be ready, predicted from the times of its last signals.
 bool Controller::is_worth_waiting(const Demand& demand) {
   if (demand.strict) {
     return true;
@@ -148,7 +149,7 @@ bool Controller::is_worth_waiting(const Demand& demand) {
   }
   const Seconds patience = end_of_patience() - now_;
   for (std::size_t worker = 0; worker < pulse_of_.size(); ++worker) {
-    // Who is late by a second is not likely to come sooner than in another.
+    // A worker that is late by t seconds is assumed to need about t seconds more.
     const Seconds wait = std::abs(pulse_of_[worker].last + pulse_of_[worker].period - now_);
     if (wait < patience && parts.component_of[worker] != own) {
       return true;
@@ -175,20 +176,20 @@ const Controller::Parts& Controller::parts_of(std::int64_t window) {
   return parts_;
 }
 
-// A quarter of its own period after it came, the first in the queue has waited long enough.
+// The first worker in the queue waits for at most a quarter of its own period.
 Seconds Controller::end_of_patience() const {
   constexpr double kLongestWait = 0.25;
   const Pulse& pulse = pulse_of_[static_cast<std::size_t>(queue_.front().worker)];
   return pulse.last + kLongestWait * pulse.period;
 }
 
-// Places in the queue, earliest first, of `size` workers from as many components as demanded; fewer
-// places when those who wait cannot make up such a group.
+// The places in the queue, earliest first, of `size` workers from as many components as required;
+// fewer places if the waiting workers cannot form such a group.
 std::vector<std::size_t> Controller::choose(std::size_t size, const Demand& demand) {
   std::vector<std::size_t> places;
   std::set<Rank> components;
   for (std::size_t i = 0; i < queue_.size() && places.size() < size; ++i) {
-    // A part that is in the group already gets no place that a missing one needs.
+    // Keep enough places free for the parts that are still missing.
     const int missing = std::max(demand.parts - static_cast<int>(components.size()), 0);
     const bool is_room = size - places.size() > static_cast<std::size_t>(missing);
     const bool is_missing =
@@ -248,7 +249,7 @@ void Controller::count(const Group& group) {
   }
 }
 
-// The groups from the very first one on count as well: until all are connected it is all of them.
+// Until all workers are connected for the first time, the window is all groups so far.
 void Controller::track_connection() {
   const std::optional<std::int64_t> within = graph_.connected_within();
   const std::int64_t length = ever_connected_ ? *within : graph_.groups();

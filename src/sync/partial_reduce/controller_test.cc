@@ -12,7 +12,7 @@
 namespace motley {
 namespace {
 
-// Whether these groups join all workers, found without the SyncGraph.
+// True if these groups connect all workers; computed without the SyncGraph.
 bool connects(std::span<const Group> groups, int workers) {
   std::set<Rank> reached{0};
   for (std::size_t before = 0; before < reached.size();) {
@@ -26,7 +26,7 @@ bool connects(std::span<const Group> groups, int workers) {
   return static_cast<int>(reached.size()) == workers;
 }
 
-// The groups from `start` on that it takes to connect all workers; nullopt: there are too few.
+// How many groups from `start` on are needed to connect all workers; nullopt if there are too few.
 std::optional<std::size_t> needed_from(std::span<const Group> groups, std::size_t start,
                                        int workers) {
   for (std::size_t count = 1; start + count <= groups.size(); ++count) {
@@ -49,7 +49,7 @@ GroupRules any_rules() {
   return rules;
 }
 
-// Workers that compute, are ready and average, in an order that chance decides; some are slower.
+// Workers that compute, become ready and average in random order; some are slower.
 class Crowd {
  public:
   Crowd(const GroupRules& rules, std::uint64_t seed, int iterations)
@@ -62,7 +62,7 @@ class Crowd {
 
   void run() {
     while (!over_) {
-      RC_ASSERT(!computing_.empty());  // nobody waits for nothing
+      RC_ASSERT(!computing_.empty());  // no worker waits for nothing
       signal(anyone());
       while (auto group = controller_.next_group(now_)) {
         release(std::move(*group));
@@ -72,7 +72,7 @@ class Crowd {
   }
 
   const std::vector<Group>& groups() const { return groups_; }
-  // Those that were made while others could still come.
+  // The groups that were formed while other workers could still become ready.
   std::size_t regular() const { return regular_; }
   const GroupStatistics& statistics() const { return controller_.statistics(); }
 
@@ -118,7 +118,7 @@ class Crowd {
       computing_[group.members[i]] = group.iterations[i] + 1;
     }
     if (!group.last) {
-      // Only when somebody has finished can it be that nobody comes and the filter must give in.
+      // The filter may give up only when a worker has finished and no other one can become ready.
       regular_ += finished_.empty() ? 1 : 0;
       groups_.push_back(std::move(group));
     }
@@ -130,7 +130,7 @@ class Crowd {
   int left_;
   Seconds now_ = 0;
   std::vector<int> weight_;
-  std::map<Rank, std::int64_t> computing_;  // and the iteration
+  std::map<Rank, std::int64_t> computing_;  // with their iterations
   std::map<Rank, std::int64_t> waiting_;
   std::set<Rank> finished_;
   std::vector<Group> groups_;
@@ -165,7 +165,7 @@ RC_GTEST_PROP(Controller, ConnectsAllWorkersInEveryWindow, ()) {
   RC_ASSERT(longest.value_or(0) <= rules.window);
 }
 
-// Against its definition, from every group on.
+// Compared with the definition, from every group on.
 RC_GTEST_PROP(Controller, KnowsTheLongestWindow, ()) {
   GroupRules rules = any_rules();
   rules.workers = std::min(rules.workers, 6);
@@ -193,7 +193,7 @@ RC_GTEST_PROP(Controller, KnowsTheLongestWindow, ()) {
     if (!longest && !needed) {
       break;  // never connected
     }
-    // Those that are left do not connect any more: it would have taken one more at least.
+    // The remaining groups do not connect all workers: at least one more would be needed.
     const std::size_t more = groups.size() - start + 1;
     longest = std::max(longest.value_or(0), static_cast<std::int64_t>(needed.value_or(more)));
   }
@@ -228,7 +228,7 @@ TEST(Controller, ServesFirstComeFirst) {
   EXPECT_FALSE(controller.is_waiting(1));
 }
 
-// 0 and 1 are always ready before 2 and 3: after the window's end they wait for one of them.
+// 0 and 1 are always ready before 2 and 3. At the end of the window they wait for one of them.
 TEST(Controller, HoldsAGroupBackUntilItConnects) {
   Controller controller = of(4, 2, 3);
   const auto pair = [&](Rank a, Rank b) {
@@ -247,8 +247,8 @@ TEST(Controller, HoldsAGroupBackUntilItConnects) {
   EXPECT_EQ(members(controller.next_group(0)), (std::vector<Rank>{1, 3}));
 }
 
-// Half a window before it must, 0 and 1 wait for 2 and 3, who come a tenth of a period later; but
-// not for longer than a quarter, should they be late this time.
+// Half a window before they must, 0 and 1 wait for 2 and 3, which usually come a tenth of a period
+// later. They wait for at most a quarter of a period if 2 and 3 are late.
 TEST(Controller, WaitsForAConnectionAsLongAsThatIsShort) {
   for (const bool is_late : {false, true}) {
     Controller controller = of(4, 2, 20);

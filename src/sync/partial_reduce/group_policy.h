@@ -1,8 +1,8 @@
-// GroupPolicy: when those who are ready become a group, and how many of them. The method's
+// GroupPolicy: decides when ready workers become a group, and how many of them. The method's
 // `policy` key chooses one: CountPolicy below, or window_policy.h.
 //
-// A policy knows nothing of who is ready, only how many and since when. Who of them is in the group
-// is the Controller's (controller.h), whose filter may also make a group wait longer.
+// A policy does not know which workers are ready, only how many and since when. The Controller
+// (controller.h) chooses the members; its filter may also make a group wait longer.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace motley {
 
-// Those who are ready.
+// The workers that are ready.
 struct ReadyQueue {
-  std::size_t count = 0;          // one at least
-  std::size_t still_to_come = 0;  // workers that compute
-  Seconds first_came = 0;         // the one that waits longest
+  std::size_t count = 0;          // at least one
+  std::size_t still_to_come = 0;  // workers that are still computing
+  Seconds first_came = 0;         // when the longest waiting worker became ready
   Seconds first_period = 0;       // the time between its last two signals
 };
 
@@ -25,22 +25,23 @@ class GroupPolicy {
  public:
   virtual ~GroupPolicy() = default;
 
-  // How many of them may leave as a group now; 0: none yet.
+  // How many workers may leave as a group now; 0 if none may leave yet.
   virtual std::size_t size_now(const ReadyQueue& ready, Seconds now) const = 0;
-  // After size_now() was 0: the moment at which it will be more though nobody comes.
+  // After size_now() returned 0: the time at which it will return more even if no other worker
+  // becomes ready.
   virtual Seconds ask_again(const ReadyQueue& /*ready*/) const { return kNever; }
-  // The largest group that there can be.
+  // The largest possible group.
   virtual std::size_t largest() const = 0;
-  // A group of this size has left.
+  // Called when a group of this size has left.
   virtual void left(std::size_t /*size*/) {}
-  // Why a group leaves that nothing but this policy decided on.
+  // The reason for a group that only this policy decided on.
   virtual std::string_view reason() const = 0;
 
   static constexpr Seconds kNever = 1e18;
 };
 
-// The first P that are ready are a group (Miao et al., SIGMOD 2021). When nobody else can come,
-// whoever waits goes, in a smaller group if need be.
+// The first P ready workers are a group (Miao et al., SIGMOD 2021). If no other worker can become
+// ready, the waiting workers leave, even if they are fewer than P.
 class CountPolicy final : public GroupPolicy {
  public:
   explicit CountPolicy(std::size_t group) : group_(group) {}

@@ -1,8 +1,8 @@
-// What workers and controller say to each other, on kGroupChannel.
+// The messages between workers and controller, on kGroupChannel.
 //
 //   worker                    coordinator
-//     ready {...}        ->                       done, and a request for samples
-//                        <-   GroupNews           with whom to average, what to compute next
+//     ready {...}        ->                       an iteration is done; a request for samples
+//                        <-   GroupNews           the members of its group, and its next samples
 //
 // On the same channel the members of a group exchange their models (motley/sync/collective.h).
 #pragma once
@@ -19,23 +19,23 @@ namespace motley {
 
 inline constexpr Channel kGroupChannel = method_channel(0);
 
-// A worker has done an iteration and waits for a group. The signal carries its request for samples
-// (sync/dealt_samples.h), and travels in the header alone.
+// A worker has done an iteration and waits for a group. The signal includes its request for
+// samples (motley/sync/dealt_samples.h) and fits into the header.
 struct ReadySignal {
   std::int64_t iteration = 0;
-  std::int64_t samples = 0;  // that it took
-  std::int64_t want = 0;     // samples for the next one
+  std::int64_t samples = 0;  // in this iteration
+  std::int64_t want = 0;     // samples wanted for the next iteration
 
   Header header() const { return {iteration, samples, want}; }
   static ReadySignal of(const Header& header) { return {header.tag, header.a, header.b}; }
 };
 
-// One member's group.
+// Tells one member about its group.
 struct GroupNews {
-  std::vector<Rank> members;   // none: everybody
+  std::vector<Rank> members;   // empty for all workers
   float weight = 0;            // of this member's model
-  std::int64_t iteration = 0;  // that this member has done now
-  Grant grant;                 // what it computes next; no samples: the run is over
+  std::int64_t iteration = 0;  // the iteration number from which this member continues
+  Grant grant;                 // its next samples; empty if the run is over
 
   Payload payload() const {
     ByteWriter bytes;
@@ -50,7 +50,7 @@ struct GroupNews {
     return Payload::copy_of(std::span(bytes.bytes()));
   }
 
-  // nullopt when the bytes are none.
+  // nullopt if the bytes are not a valid message.
   static std::optional<GroupNews> of(const Payload& payload) {
     ByteReader bytes(payload.bytes());
     GroupNews news;

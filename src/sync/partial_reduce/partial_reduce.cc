@@ -17,20 +17,22 @@ std::vector<Key<Job>> partial_reduce_keys() {
       {"strategy.partial_reduce.group", option<&PartialReduceOptions::group>, Range{2, 65536},
        "workers that average together"},
       {"strategy.partial_reduce.policy", option<&PartialReduceOptions::policy>,
-       OneOf{"a policy of groups", kPolicies},
-       "who is a group: the first `group` that are ready, or whoever is ready within a short wait"},
+       OneOf{"a group policy", kPolicies},
+       "which workers form a group: the first `group` that are ready, or all that are ready within "
+       "a short wait"},
       {"strategy.partial_reduce.weights", option<&PartialReduceOptions::weights>,
-       OneOf{"a way to weigh models", kWeights},
-       "equal weights within a group, or less weight for stale models"},
+       OneOf{"a kind of weights", kWeights},
+       "weights of the models in a group: all equal, or less for stale models"},
       {"strategy.partial_reduce.dynamic_rule", option<&PartialReduceOptions::dynamic_rule>,
-       OneOf{"a rule of dynamic weights", kDynamicRules},
-       "how dynamic weights follow from staleness: `alpha` to its power, or a moving average's"},
+       OneOf{"a rule for dynamic weights", kDynamicRules},
+       "how dynamic weights depend on staleness: `alpha` to the power of it, or a moving average"},
       {"strategy.partial_reduce.alpha", option<&PartialReduceOptions::alpha>, Range{0, 1, true},
-       "what one iteration of staleness leaves of a dynamic weight"},
+       "factor on a dynamic weight for one iteration of staleness"},
       {"strategy.partial_reduce.window", option<&PartialReduceOptions::window>, Range{1, 1e9},
-       "groups in a row that must connect all workers; 10 iterations of each when not given"},
+       "consecutive groups that must connect all workers; 10 iterations of each worker if not "
+       "given"},
       {"strategy.partial_reduce.filter", option<&PartialReduceOptions::filter>, YesOrNo{},
-       "see to it that they do"},
+       "enforce that every window connects all workers"},
   };
 }
 
@@ -39,7 +41,7 @@ void complete_partial_reduce(Job& job) {
   options.window = options.window_among(job.cluster.workers);
 }
 
-// Groups of P workers need P workers, and a window in which they can connect all.
+// There must be at least P workers, and the window must be long enough to connect all of them.
 Checked check_partial_reduce(const Job& job, const IsGiven&) {
   const auto& options = job.strategy.of<PartialReduceOptions>();
   const int workers = job.cluster.workers;
@@ -62,8 +64,8 @@ Checked check_partial_reduce(const Job& job, const IsGiven&) {
 
 const Method kPartialReduce = {
     .schema = {.name = "partial_reduce",
-               .summary = "small groups of whoever is ready average their models, not all at the "
-                          "pace of the slowest (Miao et al.)",
+               .summary = "workers that are ready average their models in small groups, without "
+                          "waiting for the slowest (Miao et al.)",
                .keys = partial_reduce_keys(),
                .exchanges = ExchangeKind::kModels,
                .complete = complete_partial_reduce,

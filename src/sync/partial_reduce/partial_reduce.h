@@ -1,13 +1,13 @@
-// Partial reduce (Miao et al., SIGMOD 2021): nobody waits for the slowest.
+// Partial reduce (Miao et al., SIGMOD 2021): no worker waits for the slowest one.
 //
 // A worker takes a step of its own optimizer, tells the controller that it is ready, and averages
 // its model with the few others that are ready too, while other groups do the same. The controller
-// (controller.h), on the coordinator, makes the groups and sees to it that no part of the cluster
-// drifts off alone; it also deals out the samples, since there is no common step to divide.
+// (controller.h) runs on the coordinator. It forms the groups and keeps all parts of the cluster
+// connected. It also deals out the samples, because there is no common step to divide.
 //
 //   worker, iteration k:   x <- x - lr * gradient;  ready(k);  x <- sum over the group of w_j x_j
 //
-// At the end of the run all workers average once, so that it leaves one model.
+// At the end of the run all workers average once, so that there is one model.
 //
 // Cost per step: one signal and one answer of about 100 bytes, and an all-reduce of the model and
 // its buffers among `group` workers.

@@ -32,7 +32,7 @@ Job job_of(const std::vector<double>& speeds, int group, std::int64_t batch, std
   return job;
 }
 
-// Groups of a round: the workers in an order that chance decides, cut into pieces.
+// The groups of a round: the workers in random order, cut into pieces.
 struct Round {
   std::vector<std::vector<Rank>> groups;
   std::vector<std::vector<double>> weights;
@@ -59,8 +59,8 @@ Round any_round(int workers, Random& random) {
   return round;
 }
 
-// Whether these models are what the round makes of those before: each member of a group has the
-// weighted mean, all to the same bits, and who was alone in its group is as it was.
+// Checks the models after a round: each member of a group has the weighted mean, with the same
+// bits, and the model of a worker alone in its group has not changed.
 void check_round(const Round& round, const std::vector<Snapshot>& before, Models& models) {
   const auto of = [&](Rank rank) { return snapshot_of(*models[static_cast<std::size_t>(rank)]); };
   for (std::size_t g = 0; g < round.groups.size(); ++g) {
@@ -77,7 +77,7 @@ void check_round(const Round& round, const std::vector<Snapshot>& before, Models
         mean += round.weights[g][m] * static_cast<double>(old.parameters[i]);
       }
       RC_ASSERT(std::abs(static_cast<double>(first.parameters[i]) - mean) < 1e-5);
-      if (i < first.buffers.size()) {  // which began as the first parameters
+      if (i < first.buffers.size()) {  // which began equal to the first parameters
         RC_ASSERT(std::abs(static_cast<double>(first.buffers[i]) - mean) < 1e-5);
       }
     }
@@ -87,7 +87,7 @@ void check_round(const Round& round, const std::vector<Snapshot>& before, Models
   }
 }
 
-// The workers against a controller that makes any groups it likes, of small and of large models.
+// Workers with a controller that forms random groups, with small and large models.
 RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()) {
   const int workers = *rc::gen::inRange(2, 9);
   const auto seed = *rc::gen::arbitrary<std::uint32_t>();
@@ -127,7 +127,7 @@ RC_GTEST_PROP(PartialReduce, MembersEndWithTheWeightedMeanAndOthersUntouched, ()
   check();
 }
 
-// Through all the groups of a run, whoever met whom.
+// Over all groups of a run, whichever workers are in them.
 RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   const int workers = *rc::gen::inRange(2, 10);
   std::vector<double> speeds;
@@ -152,8 +152,8 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   }
 }
 
-// A third is no float: were a group of three to add up to more than 1, thousands of groups would
-// show.
+// A third is not a float. If the weights of a group of three summed to more than 1, thousands of
+// groups would show it.
 TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
   const Job job = job_of(equal_speeds(3), 3, 30, 5'000);
   Models models = still_models(3, 50, 1);
@@ -165,8 +165,8 @@ TEST(PartialReduce, ModelsDoNotGrowWithTheNumberOfGroups) {
   }
 }
 
-// Any allocation, more workers than samples, stops in the middle: no hang, no sample twice or
-// never.
+// For any allocation, more workers than samples and early stops, the run ends and every sample is
+// used exactly once.
 RC_GTEST_PROP(PartialReduce, UsesEverySampleOnceAnEpoch, ()) {
   const int workers = *rc::gen::inRange(2, 10);
   std::vector<double> speeds;
@@ -201,8 +201,8 @@ RC_GTEST_PROP(PartialReduce, UsesEverySampleOnceAnEpoch, ()) {
   RC_ASSERT(computed == outcome.samples);
 }
 
-// With everybody in the group it is all_reduce, for any optimizer whose step is linear and any
-// shares: every sample weighs the same.
+// With all workers in the group it equals all_reduce, for any optimizer whose step is linear and
+// any shares: every sample has the same weight.
 RC_GTEST_PROP(PartialReduce, OfAllWorkersIsAllReduce, ()) {
   const int workers = *rc::gen::inRange(2, 8);
   const auto batch = *rc::gen::inRange<std::int64_t>(workers, 60);
@@ -226,7 +226,7 @@ RC_GTEST_PROP(PartialReduce, OfAllWorkersIsAllReduce, ()) {
   RC_ASSERT(relative_difference(partial.model.parameters, whole.model.parameters) < 1e-5);
 }
 
-// A step that is not linear in the gradient: here averaging models is not averaging gradients.
+// A step that is not linear in the gradient, so averaging models differs from averaging gradients.
 class SignTask final : public Task {
  public:
   explicit SignTask(std::int64_t samples) : data_(std::make_shared<ToyData>(samples, 20, 5)) {}
@@ -306,7 +306,7 @@ TEST(PartialReduce, LearnsTheRightAnswer) {
   }
 }
 
-// Nobody waits for long, so all machines compute nearly all the time; and it learns.
+// No worker waits for long, so all machines compute nearly all the time; and the model learns.
 TEST(PartialReduce, GroupsOfATimeWindow) {
   Job job = job_of({1, 1, 1, 0.3}, 2, 100, 600);
   job.cluster.slowdowns = {{0.3, 1.2}};
@@ -326,7 +326,7 @@ TEST(PartialReduce, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
   expect_evaluations_and_an_end_at_the_target(job_of({1, 1, 1, 0.3}, 2, 100, 1));
 }
 
-// One seed, one run, however the groups came about.
+// The same seed gives the same run, with any way of forming groups.
 TEST(PartialReduce, IsTheSameEveryTime) {
   Job job = job_of({1, 1, 0.7, 0.3}, 2, 100, 100);
   job.cluster.slowdowns = {{0.2, 4}};
@@ -338,7 +338,7 @@ TEST(PartialReduce, IsTheSameEveryTime) {
   EXPECT_EQ(one.seconds, other.seconds);
 }
 
-// Fast ones always meet fast ones, slow ones slow ones: the cluster is two clusters.
+// Fast workers always meet fast ones and slow workers slow ones: the cluster becomes two clusters.
 TEST(PartialReduce, WithoutTheFilterHalvesNeverMeet) {
   for (const auto& speeds :
        {std::vector<double>{1, 1, 0.5, 0.5}, std::vector<double>{1, 1, 1, 1, 0.5, 0.5, 0.5, 0.5}}) {
@@ -357,7 +357,7 @@ TEST(PartialReduce, WithoutTheFilterHalvesNeverMeet) {
   }
 }
 
-// How many times as fast as all_reduce with equal shares, at equal samples.
+// The speedup over all_reduce with equal shares, for the same number of samples.
 double gain(const std::vector<double>& speeds, int group, double jitter) {
   Job job = job_of(speeds, group, 512, 500);
   if (jitter > 0) {
@@ -379,7 +379,7 @@ TEST(PartialReduce, DoesNotWaitForTheSlowest) {
   }
 }
 
-// Whoever still waits at the end, with a connection to make that nobody is left for, goes.
+// A worker that still waits at the end for a connection that is no longer possible may leave.
 TEST(PartialReduce, TheFilterDoesNotDelayTheEnd) {
   std::vector<double> speeds = equal_speeds(32);
   speeds[0] = 0.02;
@@ -407,7 +407,7 @@ TEST(PartialReduce, TimesAddUp) {
   EXPECT_GT(outcome.workers[0].samples, 3 * outcome.workers[3].samples);
 }
 
-// A worker is lost: while it computes, waits or averages, whenever that is.
+// A worker is lost at a random time, while it computes, waits or averages.
 RC_GTEST_PROP(PartialReduce, EndsWhenAWorkerIsLost, ()) {
   const int workers = *rc::gen::inRange(2, 6);
   const Job job =

@@ -35,7 +35,7 @@ std::unique_ptr<GroupPolicy> policy_of(const Job& job) {
   return std::make_unique<CountPolicy>(group);
 }
 
-// Carries the messages of the Controller and of the Dealer.
+// Receives and sends the messages of the Controller and the Dealer.
 class Service {
  public:
   explicit Service(const ServiceContext& context)
@@ -60,14 +60,13 @@ class Service {
   }
 
  private:
-  // A worker gets its next samples when it comes, not when its group leaves: so nobody who is in a
-  // group turns out to have nothing left to do.
+  // A worker is dealt its next samples when it becomes ready, not when its group leaves. So every
+  // member of a group has samples left to compute.
   void on_ready(Rank worker, const ReadySignal& signal, Seconds now) {
     const bool is_sound = worker >= 0 && worker < context_.node.size() &&
                           !controller_.is_waiting(worker) && signal.samples >= 0 && signal.want > 0;
     if (!is_sound) {
-      throw std::runtime_error(
-          fmt::format("worker {} sent a ready signal that makes no sense", worker));
+      throw std::runtime_error(fmt::format("worker {} sent an invalid ready signal", worker));
     }
     if (dealer_.deal(worker, signal.samples, signal.want) > 0) {
       controller_.ready(worker, signal.iteration, now);
@@ -78,7 +77,7 @@ class Service {
 
   void release(const Group& group) {
     over_ = group.last;
-    write_down(group);
+    record(group);
     GroupNews news;
     if (!group.last) {
       news.members = group.members;
@@ -92,7 +91,7 @@ class Service {
     }
   }
 
-  void write_down(const Group& group) {
+  void record(const Group& group) {
     context_.journal.add(
         {context_.node.now(), "group",
          group.last ? "all workers" : fmt::format("workers {}", fmt::join(group.members, " ")),
@@ -124,7 +123,7 @@ class Service {
   const ServiceContext context_;
   Controller controller_;
   Dealer dealer_;
-  Seconds seconds_ = 0;  // spent on signals, as opposed to waiting for them
+  Seconds seconds_ = 0;  // spent on handling signals, without waiting for them
   bool over_ = false;
 };
 

@@ -11,7 +11,7 @@ SyncGraph::SyncGraph(int workers)
 void SyncGraph::add(std::span<const Rank> group) {
   begin_group();
   for (std::size_t i = 1; i < group.size(); ++i) {
-    join(group[i], group[0], groups_);  // not in a row: ways up stay short
+    join(group[i], group[0], groups_);  // all to the first member, so that paths stay short
   }
   ++groups_;
   ++question_;
@@ -20,7 +20,7 @@ void SyncGraph::add(std::span<const Rank> group) {
   }
 }
 
-// No join is more recent than this one, so of a circle another one goes: the oldest.
+// This join is the most recent one. If it closes a cycle, the oldest join of the cycle is removed.
 void SyncGraph::join(Rank a, Rank b, std::int64_t group) {
   make_root(a);
   Rank oldest = b;
@@ -35,7 +35,7 @@ void SyncGraph::join(Rank a, Rank b, std::int64_t group) {
   count(group, 1);
 }
 
-// Turns round every join on the way up.
+// Reverses every join on the path to the root.
 void SyncGraph::make_root(Rank worker) {
   Join above{worker, kNever};
   for (;;) {
@@ -51,7 +51,8 @@ void SyncGraph::make_root(Rank worker) {
 
 namespace {
 
-// The places of a binary indexed tree count from 1; one's sum is of so many, itself the last.
+// Places of a binary indexed tree count from 1. The sum at a place covers this many elements and
+// ends with the place itself.
 std::size_t span_of(std::size_t place) { return place & (~place + 1); }
 
 }  // namespace
@@ -84,7 +85,7 @@ std::int64_t SyncGraph::joins_before(std::int64_t group) const {
 }
 
 std::optional<std::int64_t> SyncGraph::connected_within() const {
-  // One root: all others hang on it.
+  // All workers are connected if and only if there is one root.
   const bool has_one_root = count_ + 1 == std::ssize(joins_);
   return has_one_root ? std::optional(groups_ - oldest_group_) : std::nullopt;
 }

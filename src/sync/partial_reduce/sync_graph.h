@@ -1,13 +1,13 @@
-// SyncGraph: which workers averaged with each other lately, directly or through others.
+// SyncGraph: which workers have recently averaged with each other, directly or through others.
 //
 // Its vertices are the workers; every group joins its members (Miao et al., SIGMOD 2021: the
-// sync-graph). What matters is how old the joins are, so the graph keeps a spanning forest of the
-// most recent ones and no other: a join that closes a circle replaces the oldest one of it. From
-// that forest the components of the last so many groups can be read off for any number of groups.
+// sync-graph). Only the most recent joins matter, so the graph keeps a maximum spanning forest by
+// recency: a join that closes a cycle replaces the oldest join of the cycle. The forest gives the
+// components of the last n groups for any n.
 //
-// Cost: a join walks up the forest, some dozens of workers among a thousand; so does the question
-// for a worker's component, past workers that were not on such a way since the last group. How many
-// components there are takes log(groups). Memory: 24 bytes a worker and 8 a group.
+// Cost: a join walks up the forest, a few dozen workers among a thousand. component_of() does too,
+// but stops at a worker whose component was already found since the last group. components() takes
+// log(groups). Memory: 24 bytes per worker and 8 per group.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,16 @@ class SyncGraph {
  public:
   explicit SyncGraph(int workers);
 
-  // The next group: each rank at most once.
+  // Adds the next group. Each rank may occur at most once.
   void add(std::span<const Rank> group);
 
   std::int64_t groups() const { return groups_; }
-  // How many of the last groups it takes to connect all workers; nullopt: all groups together do
-  // not.
+  // How many of the last groups are needed to connect all workers; nullopt if all groups together
+  // do not connect them.
   std::optional<std::int64_t> connected_within() const;
-  // How many components there are when only the last `window` groups count.
+  // The number of components if only the last `window` groups count.
   int components(std::int64_t window) const;
-  // The component of a worker, named by one of its members; and the same of every worker.
+  // The component of a worker, identified by one of its members; the second one for every worker.
   Rank component_of(Rank worker, std::int64_t window);
   std::vector<Rank> component_of_each(std::int64_t window);
 
@@ -41,7 +41,7 @@ class SyncGraph {
   // A worker's join with its parent in the forest.
   struct Join {
     Rank parent;
-    std::int64_t group;  // the number of the group that joined them; kNever: it is a root
+    std::int64_t group;  // the group that joined them; kNever if the worker is a root
   };
   static constexpr std::int64_t kNever = -1;
 
@@ -53,28 +53,28 @@ class SyncGraph {
   void join(Rank a, Rank b, std::int64_t group);
   void make_root(Rank worker);
   void begin_group();
-  // One join more of a group, or one less.
+  // Adds `change` to the number of joins of a group.
   void count(std::int64_t group, int change);
-  // Of groups before this one.
+  // The number of joins of all groups before this one.
   std::int64_t joins_before(std::int64_t group) const;
 
   std::vector<Join> joins_;  // by worker
   std::int64_t groups_ = 0;
 
-  // What was found out about components since the last group was added, for one window.
+  // A cache of component_of() for one window; valid until the next group is added.
   struct Found {
     Rank component = 0;
-    std::int64_t question = 0;  // it is the answer to; an earlier one is out of date
+    std::int64_t question = 0;  // the value of question_ then; outdated if question_ has changed
   };
   std::vector<Found> found_;   // by worker
-  std::int64_t question_ = 1;  // a number for the window and the groups that it is of
+  std::int64_t question_ = 1;  // changes with the window and with every group
   std::int64_t asked_window_ = 0;
-  std::vector<Rank> way_;  // up the forest, from who was asked about
+  std::vector<Rank> way_;  // the path up the forest in component_of()
 
-  std::int64_t count_ = 0;         // of joins in the forest
-  std::vector<int> joins_of_;      // in the forest, by group
-  std::vector<int> sums_;          // of that row, as a binary indexed tree (Fenwick, 1994)
-  std::int64_t oldest_group_ = 0;  // that has a join in the forest, or the next one
+  std::int64_t count_ = 0;     // joins in the forest
+  std::vector<int> joins_of_;  // joins in the forest, by group
+  std::vector<int> sums_;      // prefix sums of joins_of_, as a binary indexed tree (Fenwick, 1994)
+  std::int64_t oldest_group_ = 0;  // the oldest group with a join in the forest, or the next group
 };
 
 }  // namespace motley

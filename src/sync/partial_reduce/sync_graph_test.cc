@@ -14,7 +14,7 @@ namespace {
 
 using Groups = std::vector<std::vector<Rank>>;
 
-// The same questions, answered by going through the groups from the beginning.
+// The same answers, computed from all groups each time.
 std::vector<Rank> component_of_each(int workers, const Groups& groups, std::size_t window) {
   std::vector<Rank> component(static_cast<std::size_t>(workers));
   for (Rank rank = 0; rank < workers; ++rank) {

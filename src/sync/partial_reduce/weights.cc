@@ -24,8 +24,8 @@ std::vector<double> decay(double alpha, std::span<const std::int64_t> iterations
   return weights;
 }
 
-// The part of an exponential moving average over `length` iterations that its first `count` ones
-// have: the sum of (1 - alpha) alpha^(length - r) / (1 - alpha^length) over r = 1 .. count.
+// The weight of the first `count` iterations in an exponential moving average over `length`
+// iterations: the sum of (1 - alpha) alpha^(length - r) / (1 - alpha^length) over r = 1 .. count.
 double part_of_first(std::int64_t count, std::int64_t length, double alpha) {
   const auto n = static_cast<double>(count);
   const auto all = static_cast<double>(length);
@@ -36,7 +36,7 @@ double part_of_first(std::int64_t count, std::int64_t length, double alpha) {
 }
 
 std::vector<double> ema(double alpha, std::span<const std::int64_t> iterations) {
-  std::map<std::int64_t, std::int64_t> holders;  // of every iteration that a member has
+  std::map<std::int64_t, std::int64_t> holders;  // number of members by iteration
   for (const std::int64_t iteration : iterations) {
     ++holders[iteration];
   }
@@ -44,7 +44,8 @@ std::vector<double> ema(double alpha, std::span<const std::int64_t> iterations) 
   const std::int64_t length = holders.rbegin()->first - oldest + 1;
   std::map<std::int64_t, double> weight_at;
   for (auto held = holders.begin(); held != holders.end(); ++held) {
-    // From this iteration to the next one that a member holds, shared by all who hold this one.
+    // The weights from this iteration up to the next one that a member holds, shared equally by the
+    // members at this iteration.
     const auto next = std::next(held);
     const std::int64_t end = next != holders.end() ? next->first - oldest : length;
     const double part =

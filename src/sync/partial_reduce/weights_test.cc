@@ -40,7 +40,7 @@ RC_GTEST_PROP(GroupWeights, SumToOneAsFloatsToo, ()) {
     RC_ASSERT(std::abs(static_cast<double>(floats[i]) - weights[i]) < 1e-5);
     sum += static_cast<double>(floats[i]);
   }
-  // As near as the spacing of floats allows: the heaviest weight is below 1, and rounded once.
+  // As exact as floats allow: the largest weight is below 1 and rounded once.
   RC_ASSERT(std::abs(sum - 1) <= 0x1p-25);
 }
 
@@ -84,7 +84,8 @@ TEST(GroupWeights, Decay) {
   EXPECT_NEAR(weights[1], 1.0 / 9, 1e-12);
 }
 
-// Nobody holds iteration 2, so its part goes to the older member, who gets more than the newest.
+// No member holds iteration 2, so its weight goes to the older member, which gets more than the
+// newest.
 TEST(GroupWeights, EmaGivesMissingIterationsToTheNearestOlder) {
   const auto weights = group_weights(Weighting::kEma, 0.9, std::vector<std::int64_t>{1, 3});
   EXPECT_NEAR(weights[0], (0.1 * 0.81 + 0.1 * 0.9) / (1 - 0.729), 1e-12);

@@ -4,7 +4,7 @@
 
 namespace motley {
 
-// When nobody else can come there is nothing to wait for.
+// If no other worker can become ready, there is nothing to wait for.
 std::size_t WindowPolicy::size_now(const ReadyQueue& ready, Seconds now) const {
   return ready.still_to_come == 0 || now >= ask_again(ready) ? ready.count : 0;
 }

@@ -1,15 +1,16 @@
-// WindowPolicy: whoever is ready within a short wait is a group. Pure, as all policies.
+// WindowPolicy: all workers that become ready within a short wait are a group. Pure, like all
+// policies.
 //
-//   the first is ready  ->  wait  ->  all who are ready by then are a group, whoever they are
+//   the first worker is ready  ->  wait  ->  all workers that are ready by then are a group
 //
-// The wait adapts: a group with fewer members than wanted doubles the next wait, any other shortens
-// it by a tenth. So it settles where groups just come about. Nobody waits longer than a tenth of
-// its own iteration, and who is alone by then goes on alone; only the Controller's filter, which
-// keeps the cluster connected, makes anybody wait longer.
+// The wait adapts: a group with fewer members than wanted doubles the next wait, any other group
+// shortens it by a tenth. So the wait becomes just long enough for groups of the wanted size. A
+// worker waits for at most a tenth of its own iteration; if it is alone then, it continues alone.
+// Only the Controller's filter, which keeps the cluster connected, can make it wait longer.
 //
-// As in the authors' public code, where the wait is 1 ms at first, at most 10 ms and at least
-// 0.01 ms, for iterations of about 0.1 s. Here it is in parts of an iteration of whoever was ready
-// first, so that it fits slower and faster ones too.
+// This follows the authors' public code, where the wait is 1 ms at first, at most 10 ms and at
+// least 0.01 ms, for iterations of about 0.1 s. Here it is a fraction of the iteration of the
+// worker that was ready first, so that it fits slower and faster workers too.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +21,13 @@ namespace motley {
 
 class WindowPolicy final : public GroupPolicy {
  public:
-  static constexpr double kFirstWait = 0.01;  // of an iteration
+  static constexpr double kFirstWait = 0.01;  // as a fraction of an iteration
   static constexpr double kLongestWait = 0.1;
   static constexpr double kShortestWait = 1e-4;
   static constexpr double kLonger = 2;
   static constexpr double kShorter = 0.9;
 
-  // Groups have `wanted` members or more, if the wait can bring that about.
+  // Groups have at least `wanted` members if the longest wait allows it.
   WindowPolicy(std::size_t workers, std::size_t wanted) : workers_(workers), wanted_(wanted) {}
 
   std::size_t size_now(const ReadyQueue& ready, Seconds now) const override;
@@ -35,7 +36,7 @@ class WindowPolicy final : public GroupPolicy {
   void left(std::size_t size) override;
   std::string_view reason() const override { return "ready within the wait"; }
 
-  // In parts of an iteration.
+  // As a fraction of an iteration.
   double wait() const { return wait_; }
 
  private:

@@ -43,8 +43,9 @@ TEST(WindowPolicy, TheWaitAdaptsToTheGroupsThatItBrings) {
   EXPECT_EQ(policy.wait(), WindowPolicy::kShortestWait);
 }
 
-// Workers that compute, are ready and average, on a virtual clock; some are slower, and none takes
-// equally long every time. The controller is asked whenever somebody comes and when it wants to be.
+// Workers that compute, become ready and average on a virtual clock. Some are slower, and all
+// iterations vary in length. The controller is called whenever a worker becomes ready and at the
+// times that it asks for.
 class TimedCrowd {
  public:
   TimedCrowd(const GroupRules& rules, double jitter, std::uint64_t seed, int iterations)
@@ -68,7 +69,7 @@ class TimedCrowd {
           computing_, {}, [](const auto& each) { return each.second.until; });
       const Seconds comes = next != computing_.end() ? next->second.until : Controller::kForever;
       const Seconds asked = std::min(comes, controller_.patience_until());
-      RC_ASSERT(asked < Controller::kForever);  // nobody waits for nothing
+      RC_ASSERT(asked < Controller::kForever);  // no worker waits for nothing
       RC_ASSERT(asked >= now_);
       now_ = asked;
       if (asked == comes) {
@@ -81,11 +82,11 @@ class TimedCrowd {
     RC_ASSERT(waiting_.empty());
   }
 
-  // The members of each group, without the last average of all.
+  // The members of each group, except the final average of all workers.
   const std::vector<std::vector<Rank>>& groups() const { return groups_; }
-  // Those that were made before anybody had finished.
+  // The groups that were formed before any worker had finished.
   std::size_t regular() const { return regular_; }
-  // The longest that anybody waited before that, in parts of its iteration.
+  // The longest wait before that, as a fraction of the worker's iteration.
   double longest_wait() const { return longest_wait_; }
   const GroupStatistics& statistics() const { return controller_.statistics(); }
 
@@ -134,7 +135,7 @@ class TimedCrowd {
       compute(member, group.iterations[i] + 1);
     }
     for (const auto& [rank, waiting] : waiting_) {
-      RC_ASSERT(finished_.contains(rank));  // who was ready is in the group
+      RC_ASSERT(finished_.contains(rank));  // every ready worker is in the group
     }
     if (!group.last) {
       regular_ += finished_.empty() ? 1 : 0;
@@ -186,7 +187,7 @@ RC_GTEST_PROP(WindowPolicy, ServesEverySignalOnce, ()) {
   RC_ASSERT(crowd.statistics().groups == std::ssize(crowd.groups()));
 }
 
-// Whether these groups join all workers, found without the SyncGraph.
+// True if these groups connect all workers; computed without the SyncGraph.
 bool connects(std::span<const std::vector<Rank>> groups, int workers) {
   std::set<Rank> reached{0};
   for (std::size_t before = 0; before < reached.size();) {
@@ -214,7 +215,8 @@ RC_GTEST_PROP(WindowPolicy, ConnectsAllWorkersInEveryWindow, ()) {
   RC_ASSERT(crowd.statistics().longest_window.value_or(0) <= rules.window);
 }
 
-// Of the first of a group; the others came later, and take no less than a seventh of its time.
+// Looks at the first worker of a group. The others came later, and their iterations take at least a
+// seventh of its time.
 RC_GTEST_PROP(WindowPolicy, WithoutTheFilterNobodyWaitsForLong, ()) {
   GroupRules rules = any_rules();
   rules.filter = false;

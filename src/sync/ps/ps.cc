@@ -32,7 +32,7 @@ Figures run_server_of_ps_ssp(const ServerContext& context) {
 
 const Method kPsBsp = {
     .schema = {.name = "ps_bsp",
-               .summary = "every step sums over all workers by way of parameter servers",
+               .summary = "every step sums gradients over all workers through parameter servers",
                .has_servers = true},
     .advance = Advance::kTogether,
     .make = make_ps_bsp,
@@ -41,8 +41,7 @@ const Method kPsBsp = {
 
 const Method kPsAsp = {
     .schema = {.name = "ps_asp",
-               .summary = "workers commit to parameter servers after each iteration and wait for "
-                          "nobody",
+               .summary = "workers commit to parameter servers after each iteration and never wait",
                .exchanges = ExchangeKind::kChanges,
                .has_servers = true},
     .advance = Advance::kAtOwnPace,
@@ -54,7 +53,7 @@ const Method kPsAsp = {
 const Method kPsSsp = {
     .schema = {.name = "ps_ssp",
                .summary =
-                   "as ps_asp, but nobody gets more than strategy.ps.staleness commits ahead "
+                   "like ps_asp, but no worker gets more than strategy.ps.staleness commits ahead "
                    "of the slowest",
                .keys = {{"strategy.ps.staleness", option<&PsSspOptions::staleness>, Range{0, 1000},
                          "commits that a worker may be ahead of the slowest"}},

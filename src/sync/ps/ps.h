@@ -1,14 +1,16 @@
-// The plain parameter-server methods. Every worker commits after each of its iterations; what they
-// differ in is who waits for whom.
+// The plain parameter-server methods. Every worker commits after each of its iterations. The
+// methods differ in which workers wait:
 //
-//   ps_bsp   everybody for everybody, in every step: the sum of all gradients comes back
-//            (server_sum.h), and each worker takes the same step, as with a sum among the workers
-//   ps_asp   nobody: a commit is applied when it comes (asynchronous parallel)
-//   ps_ssp   who is more than `staleness` commits ahead, for the slowest (Ho et al., NIPS 2013)
+//   ps_bsp   All workers wait for all others in every step. The servers return the sum of all
+//            gradients (server_sum.h), and each worker takes the same step, as in an all-reduce.
+//   ps_asp   No worker waits: a commit is applied when it arrives (asynchronous parallel).
+//   ps_ssp   A worker more than `staleness` commits ahead waits for the slowest (Ho et al., NIPS
+//            2013).
 //
-// In ps_asp and ps_ssp a worker's step is of its own optimizer, and 1/n of the change is added.
+// In ps_asp and ps_ssp a worker takes steps with its own optimizer, and the servers add 1/n of the
+// change.
 //
-// Cost of an iteration: one push in the job's codec, one pull of 4 bytes a parameter.
+// Cost of an iteration: one push in the job's codec, one pull of 4 bytes per parameter.
 #pragma once
 
 #include "motley/sync/method.h"

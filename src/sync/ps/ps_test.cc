@@ -21,7 +21,8 @@ std::vector<float> trained(const Job& job, std::int64_t samples, double momentum
   return simulate(job, task, monitor).model.parameters;
 }
 
-// Any shares, any number of servers, short steps at the end of an epoch: all_reduce's parameters.
+// For any shares, any number of servers and short steps at the end of an epoch, the parameters
+// equal those of all_reduce.
 RC_GTEST_PROP(PsBsp, EqualsAllReduce, ()) {
   const int workers = *rc::gen::inRange(1, 7);
   Job job = simulated_job("all_reduce", equal_speeds(workers), *rc::gen::inRange(workers, 64),
@@ -38,7 +39,7 @@ RC_GTEST_PROP(PsBsp, EqualsAllReduce, ()) {
   RC_ASSERT(relative_difference(trained(job, samples), expected) < 1e-5);
 }
 
-// Where the data set is a number of whole batches; else they cut epochs differently.
+// Only if the data set is a multiple of the batch; otherwise the methods cut epochs differently.
 TEST(PsSsp, WithoutStalenessEqualsBsp) {
   for (const int servers : {1, 3}) {
     Job job = simulated_job("ps_bsp", {1, 0.5, 1, 0.25}, 40, 60);
@@ -47,7 +48,7 @@ TEST(PsSsp, WithoutStalenessEqualsBsp) {
     job.strategy.sync = "ps_ssp";
     job.strategy.of<PsSspOptions>().staleness = 0;
     EXPECT_LT(relative_difference(trained(job, 400), expected), 1e-5);
-    // The comparison can tell: with staleness it is another model.
+    // The comparison is meaningful: with staleness the model differs.
     job.strategy.of<PsSspOptions>().staleness = 3;
     EXPECT_GT(relative_difference(trained(job, 400), expected), 1e-5);
   }
@@ -65,7 +66,7 @@ TEST(PsSsp, NobodyGetsFurtherAheadThanTheBound) {
     job.strategy.of<PsSspOptions>().staleness = static_cast<std::int64_t>(random.below(5));
     job.strategy.ps.servers = 1 + static_cast<int>(random.below(speeds.size()));
     job.cluster.slowdowns = {{0.2, 5}};
-    // Who has committed s more than the slowest has begun one more than it has committed.
+    // A worker that is s commits ahead has begun one more iteration than it has committed.
     const std::int64_t gap = simulate_phantom(job).service.max_iteration_gap;
     EXPECT_LE(gap, job.strategy.of<PsSspOptions>().staleness + 1);
     reached += gap == job.strategy.of<PsSspOptions>().staleness + 1 ? 1 : 0;
@@ -77,7 +78,7 @@ TEST(PsAsp, NobodyWaits) {
   Job job = simulated_job("ps_asp", {1, 1, 1, 0.25}, 400, 100);
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_GT(outcome.service.max_iteration_gap, 50);
-  // 3.25 of 4 workers' speed; commits are short here.
+  // The speed of 3.25 of 4 workers, because commits are short here.
   EXPECT_NEAR(static_cast<double>(outcome.samples) / outcome.seconds / 3250, 1, 0.05);
   const RunOutcome bsp = [&] {
     job.strategy.sync = "ps_bsp";
@@ -130,7 +131,7 @@ TEST(Ps, EvaluationsComeWhenDueAndTheTargetEndsTheRun) {
   }
 }
 
-// One evaluation at a time: their moments and samples never go back.
+// One evaluation at a time: their times and samples never decrease.
 TEST(Ps, EvaluationsComeInOrder) {
   for (const char* sync : {"ps_asp", "adsp", "ashl"}) {
     Job job = simulated_job(sync, {1, 0.05, 0.05, 0.05}, 40, 300);
@@ -184,7 +185,7 @@ TEST(Ps, ALostServerEndsTheRun) {
   }
 }
 
-// What no worker of ours sends ends the server with the sender's name, not with a crash.
+// An invalid message ends the server with an error that names the sender, not with a crash.
 TEST(Ps, AServerIsToldNonsense) {
   const Header commit = CommitHeader{1, 1.0, false}.header();
   const Payload numbers = Payload::copy_of(std::vector<float>(5, 1.0F));
@@ -195,10 +196,10 @@ TEST(Ps, AServerIsToldNonsense) {
   const std::vector<std::vector<Said>> cases = {
       {{commit, numbers}, {commit, numbers}},                     // the same step again
       {{CommitHeader{-7, 1.0, false}.header(), numbers}},         // a step below 0
-      {{header_of(ServerKind::kPull), {}}},                       // of what?
-      {{BeginHeader{5, 0}.header(), numbers}},                    // again
-      {{{99}, numbers}},                                          // no kind at all
-      {{commit, Payload::copy_of(std::vector<float>(4, 1.0F))}},  // a number too few
+      {{header_of(ServerKind::kPull), {}}},                       // a pull without a commit
+      {{BeginHeader{5, 0}.header(), numbers}},                    // a second begin
+      {{{99}, numbers}},                                          // an unknown kind
+      {{commit, Payload::copy_of(std::vector<float>(4, 1.0F))}},  // one number too few
       {{header_of(ServerKind::kLeave), {}}, {header_of(ServerKind::kLeave), {}}},
   };
   for (const auto& said : cases) {
@@ -215,12 +216,12 @@ TEST(Ps, AServerIsToldNonsense) {
       cluster.run();
       FAIL() << "it went on";
     } catch (const std::runtime_error& error) {
-      EXPECT_STREQ(error.what(), "worker 0 sent a commit that makes no sense");
+      EXPECT_STREQ(error.what(), "worker 0 sent an invalid commit");
     }
   }
 }
 
-// A push is coded, what comes back is not.
+// Pushes are encoded, answers are not.
 TEST(Ps, WorkersSendWhatTheCodecSays) {
   const auto bytes = [](const char* sync, CodecKind codec) {
     Job job = simulated_job(sync, equal_speeds(4), 400, 300);

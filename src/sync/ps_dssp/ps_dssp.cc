@@ -14,7 +14,7 @@
 namespace motley {
 namespace {
 
-// How far this moment is from the nearest of the slowest worker's next commits.
+// The time between `moment` and the nearest of the slowest worker's next commits.
 Seconds distance_to_commit(Seconds moment, const CommitPace& slowest, std::int64_t most) {
   const Seconds interval = *slowest.interval;
   const double nearest = interval > 0 ? std::round((moment - slowest.last) / interval) : 1;
@@ -29,8 +29,8 @@ Checked check_ps_dssp(const Job& job, const IsGiven&) {
   }
   return JobProblem{
       {"strategy.ps_dssp.staleness_low", "strategy.ps_dssp.staleness_high"},
-      fmt::format("strategy.ps_dssp.staleness_low is {}, but staleness_high is {}: the bound moves "
-                  "from the low one up to the high one",
+      fmt::format("strategy.ps_dssp.staleness_low is {}, but staleness_high is {}: it must not be "
+                  "above staleness_high",
                   options.staleness_low, options.staleness_high)};
 }
 
@@ -76,7 +76,7 @@ void DynamicStaleness::leave(Rank worker) {
   bound_.leave(worker);
 }
 
-// Only the slowest worker itself has to look at everybody else.
+// The search over all workers is needed only if this worker is the slowest itself.
 std::optional<Rank> DynamicStaleness::slowest_but(Rank worker) const {
   if (const auto slowest = bound_.slowest(); slowest != worker) {
     return slowest;
@@ -98,14 +98,14 @@ std::int64_t DynamicStaleness::grant(const ArrivedCommit& commit, Worker& worker
   const CommitPace& its = workers_[static_cast<std::size_t>(slowest)].pace;
   const std::int64_t extra = extra_commits(worker.pace, its, high_ - low_);
   if (extra > 0) {
-    worker.news = fmt::format("{} more allowed: it then commits closest to worker {}, the slowest",
-                              extra, slowest);
+    worker.reason = fmt::format(
+        "{} more allowed: it then commits closest to worker {}, the slowest", extra, slowest);
   }
   return extra;
 }
 
-// Commits beyond the lower bound use up what was granted. What the slowest worker does meanwhile
-// only lowers the gap, so it never exceeds low + r* <= high.
+// Commits beyond the lower bound use up the granted ones. Commits of the slowest worker in the
+// meantime only reduce the gap, so it never exceeds low + r* <= high.
 void DynamicStaleness::arrive(const ArrivedCommit& commit) {
   Worker& worker = workers_[static_cast<std::size_t>(commit.worker)];
   note_pace(worker, commit.at);
@@ -130,25 +130,27 @@ std::vector<GateDecision> DynamicStaleness::decide() {
   std::vector<GateDecision> decisions = bound_.decide();
   for (GateDecision& decision : decisions) {
     Worker& worker = workers_[static_cast<std::size_t>(decision.worker)];
-    if (decision.applied && !worker.news.empty()) {
-      decision.reason = std::exchange(worker.news, {});
+    if (decision.applied && !worker.reason.empty()) {
+      decision.reason = std::exchange(worker.reason, {});
     }
   }
   return decisions;
 }
 
 const Method kPsDssp = {
-    .schema =
-        {.name = "ps_dssp",
-         .summary = "stale synchronous, with a bound that moves between two values so that workers "
-                    "wait as short as possible (Zhao et al.)",
-         .keys = {{"strategy.ps_dssp.staleness_low", option<&PsDsspOptions::staleness_low>,
-                   Range{0, 1000}, "commits that a worker may always be ahead of the slowest"},
-                  {"strategy.ps_dssp.staleness_high", option<&PsDsspOptions::staleness_high>,
-                   Range{0, 1000}, "commits that it may be ahead where it would wait less later"}},
-         .exchanges = ExchangeKind::kChanges,
-         .has_servers = true,
-         .check = check_ps_dssp},
+    .schema = {.name = "ps_dssp",
+               .summary =
+                   "stale synchronous, with a bound that moves between two values to keep waits "
+                   "short (Zhao et al.)",
+               .keys = {{"strategy.ps_dssp.staleness_low", option<&PsDsspOptions::staleness_low>,
+                         Range{0, 1000},
+                         "commits that a worker may always be ahead of the slowest"},
+                        {"strategy.ps_dssp.staleness_high", option<&PsDsspOptions::staleness_high>,
+                         Range{0, 1000},
+                         "commits that it may be ahead if it then waits for a shorter time"}},
+               .exchanges = ExchangeKind::kChanges,
+               .has_servers = true,
+               .check = check_ps_dssp},
     .advance = Advance::kAtOwnPace,
     .make = make_bounded_committer,
     .serve = serve_committers,

@@ -29,9 +29,10 @@ Job dssp_job(std::vector<double> speeds, std::int64_t low, std::int64_t high) {
 TEST(ExtraCommits, StopWhereTheSlowestWorkerIsAboutToCommit) {
   const CommitPace fast{.last = 10, .interval = 1};
   EXPECT_EQ(extra_commits(fast, {.last = 9.5, .interval = 3}, 4), 2);  // 12 is closest to 12.5
-  EXPECT_EQ(extra_commits(fast, {.last = 7, .interval = 3}, 4), 0);    // it commits right now
+  EXPECT_EQ(extra_commits(fast, {.last = 7, .interval = 3}, 4),
+            0);  // the slowest commits right now
   EXPECT_EQ(extra_commits(fast, {.last = 10, .interval = 3}, 4), 3);
-  EXPECT_EQ(extra_commits(fast, {.last = 10, .interval = 3}, 1), 1);  // as far as it may go
+  EXPECT_EQ(extra_commits(fast, {.last = 10, .interval = 3}, 1), 1);  // the most that is allowed
 }
 
 TEST(ExtraCommits, AreNoneWhileAPaceIsNotKnown) {
@@ -60,7 +61,7 @@ RC_GTEST_PROP(ExtraCommits, NeverWaitLongerThanNoneWould, ()) {
   }
 }
 
-// Workers that commit in any order, as a gate lets them: what a server and its workers do.
+// Imitates a server and its workers, which commit in random order as far as the gate allows.
 struct GateSchedule {
   GateSchedule(CommitGate& its_gate, int workers)
       : gate(its_gate), steps(static_cast<std::size_t>(workers), 0) {}
@@ -106,8 +107,8 @@ struct GateSchedule {
   std::int64_t largest_gap = 0;
 };
 
-// The gap of an applied commit is never above the upper bound, somebody can always go on, and every
-// commit is applied once all others have left.
+// The gap of an applied commit never exceeds the upper bound, at least one worker can always
+// continue, and every commit is applied once all others have left.
 TEST(DynamicStaleness, KeepsTheUpperBoundInThousandsOfSchedules) {
   std::int64_t beyond_low = 0;
   for (std::uint64_t seed = 0; seed < 5'000; ++seed) {
@@ -145,8 +146,8 @@ TEST(DynamicStaleness, KeepsTheUpperBoundInThousandsOfSchedules) {
   EXPECT_GT(beyond_low, 500);
 }
 
-// With one bound twice there is nothing to choose: the same decisions as ps_ssp, and so the same
-// run.
+// If both bounds are equal, there is nothing to choose: the decisions, and so the runs, are those
+// of ps_ssp.
 TEST(PsDssp, WithEqualBoundsIsSspToTheBit) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Random random(seed, 0xd55);
@@ -173,8 +174,8 @@ TEST(PsDssp, WithEqualBoundsIsSspToTheBit) {
   }
 }
 
-// A worker begins its next iteration before its commit is answered by nobody: the gap between
-// iterations is at most one more than that between commits.
+// A worker begins its next iteration only after its commit was answered, so the gap between
+// iterations is at most one more than the gap between commits.
 TEST(PsDssp, GapsBetweenWorkersStayBounded) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random(seed, 0xd56);
@@ -203,8 +204,8 @@ TEST(PsDssp, LearnsTheRightAnswer) {
 TEST(PsDssp, TheBoundsAreInOrder) {
   EXPECT_EQ(error_of("[strategy]\nsync = 'ps_dssp'\nps_dssp.staleness_low = 5\n"
                      "ps_dssp.staleness_high = 4"),
-            "job.toml:3: strategy.ps_dssp.staleness_low is 5, but staleness_high is 4: the bound "
-            "moves from the low one up to the high one");
+            "job.toml:3: strategy.ps_dssp.staleness_low is 5, but staleness_high is 4: it must "
+            "not be above staleness_high");
   const Job job = good("[strategy]\nsync = 'ps_dssp'\nps_dssp.staleness_high = 9");
   EXPECT_EQ(job.strategy.of<PsDsspOptions>().staleness_low, 3);
   EXPECT_EQ(servers_of(job), 1);

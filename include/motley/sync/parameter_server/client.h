@@ -1,5 +1,5 @@
-// ServerClient: a worker's side of parameter servers (server.h). The parameters are cut into as
-// many parts as there are servers; a commit pushes to all of them and then takes their answers.
+// ServerClient: a worker's side of parameter servers (server.h). The parameters are cut into
+// one part per server. A commit pushes to all servers and then takes their answers.
 #pragma once
 
 #include <optional>
@@ -14,35 +14,36 @@ namespace motley {
 
 class ServerClient {
  public:
-  // `coded` numbers travel in the job's codec; the `plain` ones behind them as they are.
+  // The first `coded` numbers are sent in the job's codec, the `plain` ones behind them as floats.
   ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
   ~ServerClient();
   ServerClient(const ServerClient&) = delete;
   ServerClient& operator=(const ServerClient&) = delete;
 
-  // Tells the servers what to hold, on the first worker; elsewhere nothing. No block: zeros.
+  // On the first worker: sends the servers their first values, zeros if there is no block. On other
+  // workers: does nothing.
   void begin(std::optional<Block> first);
 
   struct Reply {
     std::int64_t staleness = 0;  // commits of others since this worker's last answer
-    Seconds held = 0;            // by the server that held it longest
-    Seconds push = 0;            // of a measured commit: until all servers had it
-    Seconds seconds = 0;         // from the first byte to the last, with what it was held
-    std::vector<Payload> notes;  // of the servers' gates (commit_gate.h), of those that had one
+    Seconds held = 0;     // time spent waiting for slower workers; the longest of all servers
+    Seconds push = 0;     // only if measured: until all servers had received the commit
+    Seconds seconds = 0;  // the whole commit, including the time it was held
+    std::vector<Payload> notes;  // from the servers' gates (commit_gate.h), if any
   };
-  // Pushes `change` and fills `result`, which may be the same block, with what the servers hold
-  // then.
+  // Pushes `change` and fills `result`, which may be the same block, with the servers' new values.
   Reply commit(Block change, const CommitHeader& header, Block result);
-  // Blocks until all workers have left; `result` is what the servers hold in the end.
+  // Blocks until all workers have left; fills `result` with the servers' final values.
   void leave(Block result);
 
-  // Of topk, from the next commit on.
+  // Sets the ratio of the codec topk from the next commit on.
   void set_ratio(double ratio);
 
  private:
-  struct Part;  // of one server
+  struct Part;  // the part of the parameters that one server holds
 
-  // Numbers of a part in a block: coded ones from its place, plain ones from the end of it.
+  // Encodes the numbers of a part of the block: the coded ones of the part, and the plain ones at
+  // the end of the block.
   Payload encode(Part& part, Block block);
   void take_answer(const Part& part, Block result, Reply& reply);
 

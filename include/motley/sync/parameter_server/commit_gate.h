@@ -1,7 +1,7 @@
-// CommitGate: decides when a parameter server applies a commit. Each method with servers chooses
-// one: staleness_bound.h has those of BSP, ASP and SSP.
+// CommitGate: decides when a parameter server applies a commit. Each method with servers chooses a
+// gate; staleness_bound.h has the one for BSP, ASP and SSP.
 //
-//   gate.arrive({worker, step, node.now()});          // a commit has come
+//   gate.arrive({worker, step, node.now()});          // a commit has arrived
 //   for (const GateDecision& decision : gate.decide()) {
 //     ... apply the commit and answer it, or let it wait; the reason goes into the journal ...
 //   }
@@ -21,20 +21,20 @@
 
 namespace motley {
 
-// A commit of a worker none of whose commits waits.
+// A commit that has arrived. Its worker has no other commit waiting.
 struct ArrivedCommit {
   Rank worker = 0;
-  // Its count among the worker's bounded commits, from 1. None: the method does not bound it.
+  // Its number among the worker's bounded commits, from 1; nullopt if the method does not bound it.
   std::optional<std::int64_t> step;
   Seconds at = 0;  // by the server's clock
 };
 
 struct GateDecision {
   Rank worker = 0;
-  bool applied = true;  // now; false: it waits for a later decision
-  // Why this worker's commits are not treated as the one before was. Empty: they are.
+  bool applied = true;  // apply it now; false: it waits for a later decision
+  // Why this commit is treated differently from the worker's previous one; empty if it is not.
   std::string reason;
-  // For the worker, with its answer (ServerClient::Reply::notes). Only where the commit is applied.
+  // Sent to the worker with its answer (ServerClient::Reply::notes). Only if the commit is applied.
   Payload note;
 };
 
@@ -43,11 +43,11 @@ class CommitGate {
   virtual ~CommitGate() = default;
 
   virtual void arrive(const ArrivedCommit& commit) = 0;
-  // The worker has done its part and holds nobody back any more.
+  // The worker has done its part and holds no other worker back any more.
   virtual void leave(Rank worker) = 0;
-  // What follows from all that has come. Every commit is decided on in the first call after its
-  // arrival; one that has to wait then is decided on once more, when it is applied. Those that are
-  // applied come first, in the order of their arrival.
+  // The decisions that follow from everything that has arrived. Every commit gets a decision in the
+  // first call after its arrival; if it has to wait, it gets a second one when it is applied.
+  // Applied commits come first, in the order of their arrival.
   virtual std::vector<GateDecision> decide() = 0;
 
   // For the summary, at the end of the run.

@@ -1,16 +1,17 @@
-// What workers and parameter servers say to each other, on Channel::kServer.
+// The messages between workers and parameter servers, on Channel::kServer.
 //
 //   worker                              server
-//     begin {how many numbers}     ->                      from worker 0: what there is to hold
+//     begin {how many numbers}     ->                      from worker 0: the first parameters
 //     commit {step, weight, ...}   ->
-//                                  <-   ServerAnswer         the parameters, once it is applied
+//                                  <-   ServerAnswer         the parameters, after the commit is
+//                                  applied
 //                                  <-   note                 if the method's gate has one
 //     measured commit {...}        ->
-//                                  <-   received             tells its push from its pull
+//                                  <-   received             so that push and pull are timed apart
 //     pull                         ->
 //                                  <-   ServerAnswer, note
 //     leave                        ->
-//                                  <-   ServerAnswer         the parameters when all have left
+//                                  <-   ServerAnswer         the parameters, when all have left
 #pragma once
 
 #include <bit>
@@ -26,11 +27,11 @@ enum class ServerKind : std::int64_t { kBegin, kCommit, kMeasuredCommit, kPull, 
 
 inline Header header_of(ServerKind kind) { return {static_cast<std::int64_t>(kind)}; }
 
-// Of whom the first parameters come.
+// The worker that sends the first parameters.
 inline constexpr Rank kFirstWorker = 0;
 
-// What a server is to hold: numbers that travel in the job's codec, and behind them some that
-// travel as they are. The payload is what it begins with; none: zeros.
+// What a server holds: numbers that are sent in the job's codec, followed by numbers that are sent
+// as floats. The payload has the first values; zeros if it is empty.
 struct BeginHeader {
   std::int64_t coded = 0;
   std::int64_t plain = 0;
@@ -39,11 +40,11 @@ struct BeginHeader {
   static BeginHeader of(const Header& header) { return {header.a, header.b}; }
 };
 
-// What a worker has changed, times `weight`, is to be added.
+// Asks a server to add a worker's change, multiplied by `weight`.
 struct CommitHeader {
-  std::optional<std::int64_t> step;  // its count under the staleness bound; none: not bounded
+  std::optional<std::int64_t> step;  // its number under the staleness bound; nullopt: not bounded
   double weight = 1;
-  bool measured = false;  // wants to know when it was received
+  bool measured = false;  // the server confirms when it has received the commit
 
   Header header() const {
     const ServerKind kind = measured ? ServerKind::kMeasuredCommit : ServerKind::kCommit;
@@ -62,12 +63,11 @@ struct CommitHeader {
   static constexpr std::int64_t kUnbounded = -1;
 };
 
-// What comes back with the parameters. It travels in the place of the header: the parameters of a
-// phantom have no bytes that it could be among.
+// Sent with the parameters, in the header: for a phantom the payload has no bytes to carry it.
 struct ServerAnswer {
   std::int64_t staleness = 0;  // commits of others between this worker's last answer and its commit
-  Seconds held = 0;            // how long the answer waited for slower workers
-  std::int64_t has_note = 0;   // 1: the gate's note (commit_gate.h) follows in a message of its own
+  Seconds held = 0;            // how long the commit waited for slower workers
+  std::int64_t has_note = 0;   // 1 if the gate's note (commit_gate.h) follows in the next message
 
   Header header() const { return std::bit_cast<Header>(*this); }
   static ServerAnswer of(const Header& header) { return std::bit_cast<ServerAnswer>(header); }

@@ -1,17 +1,17 @@
-// A parameter server: holds a part of the parameters, adds what workers commit to it, and answers
-// each commit with the parameters as they are then.
+// A parameter server: holds a part of the parameters, adds the workers' commits to it, and answers
+// each commit with the new parameters.
 //
-//   for each commit of worker i, once the bound lets it:  W += weight_i * change_i;  W -> i
+//   for each commit of worker i, once the gate allows it:  W += weight_i * change_i;  W -> i
 //
 // All methods with servers share this one; they differ in the gate that decides when a commit is
-// applied (commit_gate.h). Commits that are applied at once are all applied before the first is
-// answered: where all workers go in step, everybody gets the same.
+// applied (commit_gate.h). Commits that are released together are all applied before the first
+// one is answered. So all workers get the same parameters if they advance in step.
 //
-// What the gate decides goes into the journal: that a worker's commits begin to wait, or no longer
-// do, with the reason. What alternates is written ever more rarely (gate_journal.h).
+// The journal records when a worker's commits begin or cease to wait, with the reason. Repeated
+// changes are recorded less and less often (gate_journal.h).
 //
-// Cost of a commit: it crosses the wire as its codec says, is added in place in one pass, and the
-// answer is 4 bytes a number.
+// Cost of a commit: the push has the size of its codec and is added in one pass; the answer has 4
+// bytes per number.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@
 
 namespace motley {
 
-// What a method wants of its servers.
+// The settings of a method's servers.
 struct ServerRules {
   std::unique_ptr<CommitGate> gate;
-  bool sums = false;  // what was answered begins at zero again
+  bool sums = false;  // reset the values to zero after each answer
 };
 
 // Returns when all workers have left, with the gate's figures.
