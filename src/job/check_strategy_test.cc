@@ -134,9 +134,9 @@ TEST(CheckStrategy, GraphsAreStronglyConnected) {
   EXPECT_EQ(error_of(many + "strategy.hop.graph = 'edges'\nstrategy.hop.edges = [[0, 1], [1, 0]]"),
             "job.toml:1: cluster.workers is 5000, but strategy.hop.graph = \"edges\" takes at "
             "most 4096");
-  EXPECT_EQ(error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'ad_psgd'"),
-            "job.toml:1: cluster.workers is 5000, but strategy.sync = \"ad_psgd\" takes 4096 at "
-            "most");
+  EXPECT_EQ(
+      error_of("cluster.workers = 5000\ntrain.batch = 5000\nstrategy.sync = 'ad_psgd'"),
+      "job.toml:1: cluster.workers is 5000, but strategy.sync = \"ad_psgd\" takes at most 4096");
   const Job job = good(
       "cluster.workers = 4\n[strategy]\nsync = 'hop'\n[strategy.hop]\ngraph = 'edges'\n"
       "edges = [[0, 1], [1, 2], [2, 3], [3, 0]]");

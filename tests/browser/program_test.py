@@ -204,8 +204,8 @@ class Refusals(unittest.TestCase):
         (self.folder / "empty").mkdir()
         self.check_refused("report", says="RUN_DIR")
         self.check_refused("report", "missing", says="missing")
-        self.check_refused("report", "empty", says="empty: no record.json")
-        self.check_refused("report", "empty", "--out", "new.html", says="empty: no record.json")
+        self.check_refused("report", "empty", says="empty: contains no record.json")
+        self.check_refused("report", "empty", "--out", "new.html", says="empty: contains no record.json")
 
     def test_report_of_a_damaged_record(self):
         good = (ended("methods").out / "hop" / "record.json").read_text()
@@ -242,7 +242,7 @@ class Refusals(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = str(taken.getsockname()[1])
             for out in ("new", "earlier"):
-                self.check_refused(*run, out, "--dashboard", port, says=f"port {port} is taken")
+                self.check_refused(*run, out, "--dashboard", port, says=f"port {port} is already in use")
         for out in ("new", "earlier"):
             for port in ("0", "65536", "-1", "x", "80x", "0x50", "8420.0"):
                 self.check_refused(*run, out, "--dashboard", port, says="--dashboard")
