@@ -149,7 +149,8 @@ bool is_own_file(const fs::path& place, std::string_view method) {
     return place.parent_path() == fs::path("src/sync") / name ||
            place == fs::path("include/motley/sync") / (name + ".h");
   };
-  return is_home(std::string(method)) || is_home(family);
+  const bool has_folder = fs::exists(kRoot / "src/sync" / method);
+  return is_home(std::string(method)) || (!has_folder && is_home(family));
 }
 
 // The first line of a file that names a method which it is not a part of; "": none does.

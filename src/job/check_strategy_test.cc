@@ -15,7 +15,8 @@ TEST(CheckStrategy, GroupsFitTheCluster) {
   EXPECT_EQ(error_of(job + "partial_reduce.group = 5"),
             "job.toml:4: strategy.partial_reduce.group is 5, but cluster.workers is 4");
   EXPECT_EQ(error_of("cluster.workers = 1\nstrategy.sync = 'partial_reduce'"),
-            "job.toml:1: strategy.partial_reduce.group is 2, but cluster.workers is 1");
+            "job.toml:1: strategy.sync = \"partial_reduce\" needs at least 2 workers, but "
+            "cluster.workers is 1");
   EXPECT_EQ(
       error_of(job + "partial_reduce.window = 2"),
       "job.toml:4: strategy.partial_reduce.window is 2, but it takes 3 groups of 2 to connect "

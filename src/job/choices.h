@@ -54,7 +54,8 @@ inline constexpr Choice kCodecs[] = {
 // The name of an enum value in a job file.
 template <class Enum>
 constexpr std::string_view name_in(std::span<const Choice> choices, Enum value) {
-  return std::ranges::find(choices, static_cast<int>(value), &Choice::value)->name;
+  const auto found = std::ranges::find(choices, static_cast<int>(value), &Choice::value);
+  return found == choices.end() ? "?" : found->name;
 }
 constexpr std::string_view name_of(ModelKind kind) { return name_in(kModelKinds, kind); }
 constexpr std::string_view name_of(DataKind kind) { return name_in(kDataKinds, kind); }

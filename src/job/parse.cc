@@ -70,7 +70,9 @@ Status check_where_keys_apply(const Job& job, const Document& document) {
   const JobSchema& schema = document.schema();
   for (const Key<Job>& key : schema.keys()) {
     const Entry* entry = document.find(key.name);
-    if (entry && !schema.applies(key, job) && !key.belongs.may_be_unused) {
+    const bool is_of_other_method = !key.method.empty() && key.method != job.strategy.sync;
+    const bool may_be_unused = key.belongs.may_be_unused || is_of_other_method;
+    if (entry && !schema.applies(key, job) && !may_be_unused) {
       return at(*entry, *entry->value, fmt::format("{} is only for {}", key.name, key.belongs.to));
     }
     if (!entry && key.belongs.needed && schema.applies(key, job)) {

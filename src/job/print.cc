@@ -61,7 +61,10 @@ std::string value_of(Record& record, const Key<Record>& key) {
         } else if constexpr (std::is_same_v<Place, EnumPlace<Record>>) {
           const auto choices = std::get<OneOf>(key.rule).choices;
           const auto chosen = std::ranges::find(choices, place.get(record), &Choice::value);
-          return as_toml(std::string(chosen->name), key.rule);
+          // A program may have set a number that no name stands for: it is refused when it is read.
+          return as_toml(chosen == choices.end() ? fmt::format("({})", place.get(record))
+                                                 : std::string(chosen->name),
+                         key.rule);
         } else if constexpr (is_table_list<Place>) {
           return {};
         } else {

@@ -19,7 +19,6 @@ JobSchema::JobSchema(std::vector<const MethodSchema*> methods) : methods_(std::m
   for (const MethodSchema* method : methods_) {
     for (Key<Job> key : method->keys) {
       key.method = method->name;
-      key.belongs.may_be_unused = true;  // a variant or a flag may choose this method
       add(key);
     }
   }
@@ -93,9 +92,19 @@ std::string_view JobSchema::nearest(std::string_view name) const {
     if (const auto found = std::ranges::find(words, word); found != words.end()) {
       return neighbours[static_cast<std::size_t>(found - words.begin())];
     }
+    const auto begins = [&](std::string_view word_of) {
+      return word_of.starts_with(last_part(name));
+    };
+    if (const auto found = std::ranges::find_if(words, begins); found != words.end()) {
+      return neighbours[static_cast<std::size_t>(found - words.begin())];
+    }
   }
-  if (const auto same = std::ranges::find(all, last_part(name), last_part); same != all.end()) {
-    return *same;
+  // In a method's section the keys of another method would not help.
+  const auto is_same_word = [&](const Key<Job>& key) {
+    return last_part(key.name) == last_part(name) && (neighbours.empty() || key.method.empty());
+  };
+  if (const auto same = std::ranges::find_if(keys_, is_same_word); same != keys_.end()) {
+    return same->name;
   }
   return neighbours.empty() ? motley::nearest(name, all) : "";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/check.h"
 #include "cluster/cost.h"
 #include "motley/sync/method.h"
 #include "sync/recording_node.h"
@@ -59,7 +60,9 @@ class Training::Impl {
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
         cost_(part.job.cluster, node_.rank(), part.job.seed),
         strategy_(method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
-                                part.stop_requested, part.meeting})) {}
+                                part.stop_requested, part.meeting})) {
+    MOTLEY_CHECK(strategy_, "method {} made no worker", method_.name());
+  }
 
   std::optional<Work> begin() {
     work_ = strategy_->begin();

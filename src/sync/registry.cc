@@ -1,9 +1,15 @@
 #include "sync/registry.h"
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "base/check.h"
+#include "job/check_method.h"
 
 // One line for each method: the value that its folder exports, in the order of `motley strategies`.
 #define MOTLEY_METHODS(METHOD) \
@@ -42,12 +48,16 @@ Registry& registry() {
 }  // namespace
 
 void register_method(const Method& method) {
-  MOTLEY_CHECK(!find_method(method.name()), "a method named {} is already registered",
-               method.name());
-  MOTLEY_CHECK(method.make, "method {} has no `make`", method.name());
-  MOTLEY_CHECK(method.schema.has_servers == (method.run_server != nullptr),
-               "method {}: `schema.has_servers` and `run_server` must be set together",
-               method.name());
+  std::optional<std::string> problem = problem_of(method.schema, job_schema());
+  if (!problem && !method.make) {
+    problem = "has no `make`";
+  }
+  if (!problem && method.schema.has_servers != (method.run_server != nullptr)) {
+    problem = "must set `schema.has_servers` and `run_server` together";
+  }
+  if (problem) {
+    throw std::invalid_argument(fmt::format("the method \"{}\" {}", method.name(), *problem));
+  }
   registry().methods.push_back(&method);
   registry().schema.reset();
 }

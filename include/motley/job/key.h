@@ -78,10 +78,11 @@ using Place =
 
 struct MethodSchema;  // method_schema.h
 
-// In which jobs a key applies. In other jobs it is an error, unless it may be unused.
+// In which jobs a key applies. In other jobs it is an error, unless it may be unused. A key of a
+// method may always be given in a job that chooses another method.
 struct Belongs {
   bool (*applies)(const Job& job, const MethodSchema& method) = nullptr;  // null means always
-  std::string_view to = {};                                               // the condition in words
+  std::string_view to = {};    // the condition in words; begins with a key, which errors point at
   bool needed = false;         // required wherever it applies
   bool may_be_unused = false;  // allowed where it does not apply, because a variant may need it
 };

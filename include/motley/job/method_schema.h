@@ -20,6 +20,8 @@ struct JobProblem {
 using Checked = std::optional<JobProblem>;  // nullopt if the job is valid
 
 // True if the job file, a flag or the program sets the key explicitly.
+// `motley config` prints every key, so refuse a key only where the key that chooses it is not
+// given.
 using IsGiven = std::function<bool(std::string_view key)>;
 
 // What the workers of a method send to each other.

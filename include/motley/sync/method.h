@@ -29,6 +29,7 @@ struct Method {
   // Makes a worker's side.
   std::unique_ptr<Strategy> (*make)(const StrategyContext& context) = nullptr;
   // The coordinator's side. Null if the method does not need one.
+  // Required for workers that use SampleClient or DealtSamples: it deals the samples.
   Serve serve = nullptr;
   // A server's side. Set if and only if schema.has_servers.
   RunServer run_server = nullptr;
@@ -43,7 +44,8 @@ struct Method {
 
 // Adds a method of the program, so that jobs can use it by name. The value and its strings must
 // live as long as the program. Call it in every process of a run before a job is read, for example
-// at the top of main(). Aborts if the name is taken or a part is missing.
+// at the top of main(). Throws std::invalid_argument if the value cannot work: a name that is
+// taken, a missing part, a key whose rule does not fit its place or its default.
 void register_method(const Method& method);
 
 // All known methods, in the order of `motley strategies`.

@@ -30,7 +30,7 @@ constexpr int kMostComplete = 1024;    // every worker sends to every other one 
 constexpr Belongs kOfEdges{[](const Job& job, const MethodSchema&) {
                              return job.strategy.of<HopOptions>().graph == GraphKind::kEdges;
                            },
-                           "strategy.hop.graph = \"edges\"", true};
+                           "strategy.hop.graph = \"edges\"", true, true};
 
 std::vector<Key<Job>> hop_keys() {
   return {

@@ -45,6 +45,11 @@ void complete_partial_reduce(Job& job) {
 Checked check_partial_reduce(const Job& job, const IsGiven&) {
   const auto& options = job.strategy.of<PartialReduceOptions>();
   const int workers = job.cluster.workers;
+  if (workers < 2) {
+    return JobProblem{{"cluster.workers", "strategy.sync"},
+                      "strategy.sync = \"partial_reduce\" needs at least 2 workers, but "
+                      "cluster.workers is 1"};
+  }
   if (options.group > workers) {
     return JobProblem{{"strategy.partial_reduce.group", "cluster.workers", "strategy.sync"},
                       fmt::format("strategy.partial_reduce.group is {}, but cluster.workers is {}",
