@@ -25,7 +25,7 @@ class RingMeeting;  // sync/ring_meeting.h
 
 // How the workers of a method advance from step to step.
 enum class Advance {
-  kTogether,   // all take the same step and always hold the same shares; results are summed
+  kTogether,   // all take the same step and agree on everybody's share of it; results are summed
   kAtOwnPace,  // each worker decides for itself, based on the messages it has received
 };
 
@@ -41,8 +41,8 @@ struct Computed {
   std::size_t samples = 0;
 };
 
-// A request to evaluate the mean of the models of `parts` workers, each as it is when its turn
-// comes.
+// A request to evaluate the mean of the models of `parts` workers. Each worker sends its model when
+// it reads the request.
 struct Evaluate {
   std::int64_t number = 0;  // identifies the evaluation that this part belongs to
   int parts = 1;
