@@ -16,6 +16,9 @@ target_compile_options(motley_torch INTERFACE ${torch_flags})
 
 function(motley_uses_torch target)
   cmake_parse_arguments(ARG "" "REUSE" "" ${ARGN})
+  if(NOT TARGET ${target})  # a test, in a build without tests
+    return()
+  endif()
   target_link_libraries(${target} PRIVATE motley_torch ${CMAKE_DL_LIBS})
   if(ARG_REUSE)
     target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
