@@ -76,6 +76,7 @@ class FairFlows {
 
   // The flows that cross a link, in no particular order.
   const std::vector<FlowId>& flows_on(LinkId link) const { return links_[link].flows; }
+  bool is_under_way(FlowId flow) const { return flows_[flow].number > 0; }
   // Bytes per second.
   double rate(FlowId flow);
 

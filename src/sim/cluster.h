@@ -25,7 +25,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "cluster/link.h"
 #include "motley/base/ids.h"
 #include "motley/cluster/spec.h"
 #include "motley/node/node.h"
@@ -37,6 +36,8 @@ class Deadlock : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+class Network;
 
 class SimCluster {
  public:
@@ -78,11 +79,13 @@ class SimCluster {
   // flag). When it returns true, the run stops with the reason "interrupted".
   void poll(std::function<bool()> stop_requested);
 
-  // For traffic that is computed ahead instead of sent (sync/ring_meeting.h). link() is a rank's
-  // link, which the caller must leave in the state in which that traffic would. deliver() puts a
+  // For traffic that is computed ahead instead of sent (sync/ring_meeting.h). deliver() puts a
   // message into a mailbox at time `at`, which must not have passed, without using a link.
-  Link& link(Rank rank);
+  // occupy() keeps a connection busy from now on, as a message of so many bytes would.
+  const Network& network() const;
   void deliver(Rank to, Seconds at, Message message);
+  void occupy(Rank from, Rank to, std::size_t bytes);
+  void count_bytes(Rank rank, std::size_t bytes);
 
   // The virtual time.
   Seconds now() const;

@@ -6,6 +6,7 @@
 #include "motley/sync/method.h"
 #include "runtime/run/run_logic.h"
 #include "sim/cluster.h"
+#include "sim/network.h"
 #include "sync/loop.h"
 #include "sync/ring_meeting.h"
 
@@ -117,10 +118,22 @@ class Simulation {
   }
 
   RingMeeting::Ground ground() {
-    return {.latency = job_.cluster.latency,
-            .link_of = [this](Rank rank) -> Link& { return cluster_.link(rank); },
+    return {.edge_of = [this](Rank from, Rank to) { return edge(from, to); },
             .deliver = [this](Rank to, Seconds at,
-                              Message message) { cluster_.deliver(to, at, std::move(message)); }};
+                              Message message) { cluster_.deliver(to, at, std::move(message)); },
+            .occupy = [this](Rank from, Rank to,
+                             std::size_t bytes) { cluster_.occupy(from, to, bytes); },
+            .count_bytes = [this](Rank from,
+                                  std::size_t bytes) { cluster_.count_bytes(from, bytes); }};
+  }
+
+  RingEdge edge(Rank from, Rank to) const {
+    const Network& network = cluster_.network();
+    RingEdge edge{.links = {}, .latency = network.latency(from, to)};
+    for (const auto link : network.path(from, to)) {
+      edge.links.push_back({link, network.capacity(link)});
+    }
+    return edge;
   }
 
   void tell_news(Worker& worker, const WorkerResult& so_far) {
