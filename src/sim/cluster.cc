@@ -76,7 +76,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   Impl(const ClusterSpec& spec, int servers)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
-        network_(ranks_, spec.latency, bandwidths(spec, servers)),
+        network_(ranks_, spec.latency.between(kCoordinator, 0), bandwidths(spec, servers)),
         scheduler_(*this) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
     for (Rank rank = kCoordinator; rank < ranks_; ++rank) {

@@ -14,7 +14,7 @@ namespace motley {
 namespace {
 
 RingMeeting::Ground ground_of(SimCluster& cluster, const ClusterSpec& spec) {
-  return {.latency = spec.latency,
+  return {.latency = spec.latency.between(0, 1),
           .link_of = [&](Rank rank) -> Link& { return cluster.link(rank); },
           .deliver = [&](Rank to, Seconds at,
                          Message message) { cluster.deliver(to, at, std::move(message)); }};

@@ -117,7 +117,7 @@ class Simulation {
   }
 
   RingMeeting::Ground ground() {
-    return {.latency = job_.cluster.latency,
+    return {.latency = job_.cluster.latency.between(kCoordinator, 0),
             .link_of = [this](Rank rank) -> Link& { return cluster_.link(rank); },
             .deliver = [this](Rank to, Seconds at,
                               Message message) { cluster_.deliver(to, at, std::move(message)); }};
