@@ -29,7 +29,7 @@ constexpr Place<Job> job = place_in_job<Members...>();
 template <auto Member>
 constexpr auto slowdown = &at<RandomSlowdown, Member>;
 template <auto Member>
-constexpr auto event = &at<SpeedEvent, Member>;
+constexpr auto event = &at<ClusterEvent, Member>;
 
 // The bounds keep products of two counts (steps * batch, samples * epochs) within 64 bits, and
 // times of a run well below Node::kForever.
@@ -177,7 +177,7 @@ constexpr Key<Job> kKeysAfterMethods[] = {
      "fixed seconds per step, whatever its size"},
     {"cluster.speeds", job<&Job::cluster, &ClusterSpec::speeds>, PerWorker{kSpeed, 1, false},
      "relative speeds: 2 computes a sample in half the time of 1"},
-    {"cluster.latency", job<&Job::cluster, &ClusterSpec::latency>, kSeconds,
+    {"cluster.latency", job<&Job::cluster, &ClusterSpec::latency>, PerLink{kSeconds},
      "seconds of delay from worker to worker (simulate)"},
     {"cluster.bandwidth", job<&Job::cluster, &ClusterSpec::bandwidth>,
      PerWorker{{1, 1e15}, 1.25e9, true}, "bytes per second of every worker's link (simulate)"},
@@ -207,10 +207,10 @@ constexpr Key<RandomSlowdown> kSlowdownKeys[] = {
      "how many times as long such a step takes"},
 };
 
-constexpr Key<SpeedEvent> kEventKeys[] = {
-    {"at", event<&SpeedEvent::at>, Range{0, 1e12}, "seconds since the run began"},
-    {"worker", event<&SpeedEvent::worker>, Range{0, 65535}, "the worker's rank, counted from 0"},
-    {"speed", event<&SpeedEvent::speed>, kSpeed, "its speed from then on"},
+constexpr Key<ClusterEvent> kEventKeys[] = {
+    {"at", event<&ClusterEvent::at>, Range{0, 1e12}, "seconds since the run began"},
+    {"worker", event<&ClusterEvent::worker>, Range{0, 65535}, "the worker's rank, counted from 0"},
+    {"speed", event<&ClusterEvent::speed>, kSpeed, "its speed from then on"},
 };
 
 }  // namespace
@@ -223,7 +223,7 @@ std::span<const Key<RandomSlowdown>> keys() {
   return kSlowdownKeys;
 }
 template <>
-std::span<const Key<SpeedEvent>> keys() {
+std::span<const Key<ClusterEvent>> keys() {
   return kEventKeys;
 }
 

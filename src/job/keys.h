@@ -19,7 +19,7 @@ std::span<const Key<Record>> keys();
 template <>
 std::span<const Key<RandomSlowdown>> keys();
 template <>
-std::span<const Key<SpeedEvent>> keys();
+std::span<const Key<ClusterEvent>> keys();
 
 // nullptr if there is no key of that name.
 template <class Record>

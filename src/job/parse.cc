@@ -64,6 +64,18 @@ Status fill_lists(Job& job, const Document& document) {
   return {};
 }
 
+Status check_latency(const Job& job, const Document& document) {
+  const Latency& latency = job.cluster.latency;
+  if (latency.form() == Latency::Form::kNumber || latency.workers() == job.cluster.workers) {
+    return {};
+  }
+  const bool is_matrix = latency.form() == Latency::Form::kMatrix;
+  return tl::unexpected(document.error_at(
+      {"cluster.latency"},
+      fmt::format("cluster.latency has {} {}, but cluster.workers is {}", latency.workers(),
+                  is_matrix ? "rows" : "entries", job.cluster.workers)));
+}
+
 // Checks that keys which apply only to one kind of model, data or optimizer are given only there,
 // and that required keys are given.
 Status check_where_keys_apply(const Job& job, const Document& document) {
@@ -103,7 +115,7 @@ Status check_sizes(const Job& job, const Document& document) {
 }
 
 Status check_events(const Job& job, const Document& document) {
-  const std::vector<SpeedEvent>& events = job.cluster.events;
+  const std::vector<ClusterEvent>& events = job.cluster.events;
   for (std::size_t i = 0; i < events.size(); ++i) {
     if (events[i].worker >= job.cluster.workers) {
       const Entry& entry = *document.find("cluster.event");
@@ -188,6 +200,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   }
   Status status = check_program(job, document, mode);
   status = status ? fill_lists(job, document) : status;
+  status = status ? check_latency(job, document) : status;
   status = status ? check_where_keys_apply(job, document) : status;
   status = status ? check_sizes(job, document) : status;
   status = status ? check_strategy(method, job, document) : status;
@@ -197,7 +210,7 @@ Result<Job> resolve(const Document& document, Mode mode) {
   if (!status) {
     return tl::unexpected(status.error());
   }
-  std::ranges::stable_sort(job.cluster.events, {}, &SpeedEvent::at);
+  std::ranges::stable_sort(job.cluster.events, {}, &ClusterEvent::at);
   return job;
 }
 

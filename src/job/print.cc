@@ -36,6 +36,22 @@ std::string as_toml(const std::vector<double>& list, const Rule& rule) {
   return list.empty() ? "" : fmt::format("[{}]", fmt::join(list, ", "));
 }
 
+std::string as_toml(const Latency& latency, const Rule& rule) {
+  const std::span<const Seconds> values = latency.values();
+  if (latency.form() == Latency::Form::kNumber) {
+    return as_toml(values.front(), rule);
+  }
+  if (latency.form() == Latency::Form::kPerWorker) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  }
+  std::vector<std::string> rows;
+  const auto workers = static_cast<std::size_t>(latency.workers());
+  for (std::size_t row = 0; row < workers; ++row) {
+    rows.push_back(fmt::format("[{}]", fmt::join(values.subspan(row * workers, workers), ", ")));
+  }
+  return fmt::format("[{}]", fmt::join(rows, ", "));
+}
+
 std::string as_toml(const std::vector<Edge>& edges, const Rule&) {
   std::vector<std::string> texts;
   for (const auto& [from, to] : edges) {
@@ -49,7 +65,7 @@ constexpr bool is_table_list = false;
 template <class Record>
 constexpr bool is_table_list<std::vector<RandomSlowdown>& (*)(Record&)> = true;
 template <class Record>
-constexpr bool is_table_list<std::vector<SpeedEvent>& (*)(Record&)> = true;
+constexpr bool is_table_list<std::vector<ClusterEvent>& (*)(Record&)> = true;
 
 // The value of `key` in `record`; empty for a list of tables, which is not a single value.
 template <class Record>
@@ -130,6 +146,10 @@ std::string kind_of_value(const Key<Record>& key) {
     return fmt::format("{}one number per worker, each {}",
                        list->or_one_for_all ? "a number, or " : "", describe(list->range));
   }
+  if (const auto* link = std::get_if<PerLink>(&key.rule)) {
+    return fmt::format("a number, one number per worker, or a matrix of them, each {}",
+                       describe(link->range));
+  }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     if (!one_of->listed_by.empty()) {
       return std::string(one_of->listed_by);
@@ -209,8 +229,8 @@ std::string describe_keys(const JobSchema& schema, std::string_view method) {
         [&]<class Place>(Place) {
           if constexpr (std::is_same_v<Place, std::vector<RandomSlowdown>& (*)(Job&)>) {
             text += inner_rows<RandomSlowdown>(key.name);
-          } else if constexpr (std::is_same_v<Place, std::vector<SpeedEvent>& (*)(Job&)>) {
-            text += inner_rows<SpeedEvent>(key.name);
+          } else if constexpr (std::is_same_v<Place, std::vector<ClusterEvent>& (*)(Job&)>) {
+            text += inner_rows<ClusterEvent>(key.name);
           }
         },
         key.place);

@@ -15,7 +15,9 @@ namespace motley {
 namespace {
 
 auto fields(const RandomSlowdown& s) { return std::tuple(s.probability, s.factor); }
-auto fields(const SpeedEvent& e) { return std::tuple(e.at, e.worker, e.speed); }
+auto fields(const ClusterEvent& e) {
+  return std::tuple(e.at, e.kind, e.worker, e.speed, e.bandwidth, e.latency);
+}
 
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
@@ -229,10 +231,11 @@ void fill_cluster(ClusterSpec& cluster) {
   }
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
     cluster.slowdowns.push_back({number(0, 1), number(1e-6, 1e6)});
-    cluster.events.push_back(
-        {number(0, 1e12), *rc::gen::inRange(0, cluster.workers), number(1e-6, 1e6)});
+    cluster.events.push_back({.at = number(0, 1e12),
+                              .worker = *rc::gen::inRange(0, cluster.workers),
+                              .speed = number(1e-6, 1e6)});
   }
-  std::ranges::stable_sort(cluster.events, {}, &SpeedEvent::at);
+  std::ranges::stable_sort(cluster.events, {}, &ClusterEvent::at);
 }
 
 Job random_job() {

@@ -84,6 +84,21 @@ Stored read(std::optional<T>& place, const toml::node& value, const std::string&
   return read(place.emplace(), value, label, rule);
 }
 
+// Appends the numbers of the list.
+template <class Number>
+Stored read_list(std::vector<Number>& place, const toml::array& list, const std::string& label,
+                 const Range& range) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const toml::node& item = *list.get(i);
+    if (!read(place.emplace_back(), item, label, range)) {
+      // Reads the item again for the message: building a label for every item of a long list would
+      // cost more than reading the list.
+      return read(place.back(), item, fmt::format("{}[{}]", label, i), range);
+    }
+  }
+  return {};
+}
+
 // A single number for all workers is stored as a list of one; fill_lists() in parse.cc, which knows
 // the number of workers, expands it.
 Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
@@ -101,15 +116,52 @@ Stored read(std::vector<double>& place, const toml::node& value, const std::stri
     }
     return read(place.emplace_back(), value, label, per_worker.range);
   }
-  for (const toml::node& item : *list) {
-    if (!read(place.emplace_back(), item, label, per_worker.range)) {
-      // Reads the item again for the message: building a label for every item of a long list would
-      // cost more than reading the list.
-      const std::string item_label = fmt::format("{}[{}]", label, place.size() - 1);
-      return read(place.back(), item, item_label, per_worker.range);
+  return read_list(place, *list, label, per_worker.range);
+}
+
+// A list of one number per worker, or of one list per worker.
+Stored read_latencies(Latency& place, const toml::array& list, const std::string& label,
+                      const Range& range) {
+  std::vector<Seconds> values;
+  if (list.empty() || !list.get(0)->is_array()) {
+    Stored stored = read_list(values, list, label, range);
+    place = Latency::per_worker(std::move(values));
+    return stored;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string row_label = fmt::format("{}[{}]", label, i);
+    const toml::node& item = *list.get(i);
+    const toml::array* row = item.as_array();
+    if (!row) {
+      return problem(item, wrong_type(row_label, item, "an array: a row of the matrix"));
+    }
+    if (row->size() != list.size()) {
+      return problem(item,
+                     fmt::format("{} has {} entries, but {} has {} rows: a matrix needs a row "
+                                 "and a column for every worker",
+                                 row_label, row->size(), label, list.size()));
+    }
+    if (Stored stored = read_list(values, *row, row_label, range); !stored) {
+      return stored;
     }
   }
+  place = Latency::matrix(static_cast<int>(list.size()), std::move(values));
   return {};
+}
+
+Stored read(Latency& place, const toml::node& value, const std::string& label, const Rule& rule) {
+  const Range& range = std::get<PerLink>(rule).range;
+  if (const toml::array* list = value.as_array()) {
+    return read_latencies(place, *list, label, range);
+  }
+  if (!value.is_number()) {
+    return problem(value, wrong_type(label, value,
+                                     "a number, an array of numbers, one per worker, or a matrix"));
+  }
+  Seconds of_every_message = 0;
+  Stored stored = read(of_every_message, value, label, range);
+  place = of_every_message;
+  return stored;
 }
 
 Stored read(Rank& place, const toml::node& value, const std::string& label) {

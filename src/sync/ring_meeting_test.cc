@@ -9,15 +9,26 @@
 #include "base/random.h"
 #include "motley/sync/collective.h"
 #include "sim/cluster.h"
+#include "sim/network.h"
 
 namespace motley {
 namespace {
 
-RingMeeting::Ground ground_of(SimCluster& cluster, const ClusterSpec& spec) {
-  return {.latency = spec.latency,
-          .link_of = [&](Rank rank) -> Link& { return cluster.link(rank); },
-          .deliver = [&](Rank to, Seconds at,
-                         Message message) { cluster.deliver(to, at, std::move(message)); }};
+RingEdge edge_of(const Network& network, Rank from, Rank to) {
+  RingEdge edge{.links = {}, .latency = network.latency(from, to)};
+  for (const auto link : network.path(from, to)) {
+    edge.links.push_back({link, network.capacity(link)});
+  }
+  return edge;
+}
+
+RingMeeting::Ground ground_of(SimCluster& cluster) {
+  return {
+      .edge_of = [&](Rank from, Rank to) { return edge_of(cluster.network(), from, to); },
+      .deliver = [&](Rank to, Seconds at,
+                     Message message) { cluster.deliver(to, at, std::move(message)); },
+      .occupy = [&](Rank from, Rank to, std::size_t bytes) { cluster.occupy(from, to, bytes); },
+      .count_bytes = [&](Rank from, std::size_t bytes) { cluster.count_bytes(from, bytes); }};
 }
 
 // A sequence of sums over all workers.
@@ -40,7 +51,7 @@ RingResult tell(const Story& story, bool meets) {
   told.done.resize(workers * story.floats.size());
   told.waited.resize(workers);
   SimCluster cluster(story.spec);
-  RingMeeting meeting(story.spec.workers, ground_of(cluster, story.spec));
+  RingMeeting meeting(story.spec.workers, ground_of(cluster));
   for (std::size_t i = 0; i < workers; ++i) {
     cluster.start(static_cast<Rank>(i), [&, i](Node& node) {
       Collective collective(node, Channel::kMethod, meets ? &meeting : nullptr);
@@ -116,10 +127,13 @@ TEST(RingMeeting, SmallBlocksAreStillSent) {
 TEST(RingTimes, EmptyChunksAreNotSent) {
   std::vector<RingMember> members(5);
   members[2].at = 7;
-  pass_round_ring(members, 3, 0.25);
+  for (RingMember& member : members) {
+    member.edge.latency = 0.25;
+  }
+  pass_round_ring(members, 3);
   std::uint64_t bytes = 0;
   for (const RingMember& member : members) {
-    bytes += member.link.bytes_sent;
+    bytes += member.bytes;
     EXPECT_GE(member.at, 7);
     EXPECT_LE(member.at, 7 + 8 * 0.25);
   }
@@ -131,7 +145,7 @@ TEST(RingMeeting, EndsWithTheRunAndWithALostWorker) {
     ClusterSpec spec;
     spec.workers = 5;
     SimCluster cluster(spec);
-    RingMeeting meeting(5, ground_of(cluster, spec));
+    RingMeeting meeting(5, ground_of(cluster));
     int sums = 0;
     for (Rank rank = 0; rank < 5; ++rank) {
       cluster.start(rank, [&](Node& node) {

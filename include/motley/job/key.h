@@ -47,6 +47,9 @@ struct PerWorker {  // numbers, one per worker
   double otherwise;     // the value for every worker if the key is not given
   bool or_one_for_all;  // a single number for all workers is allowed too
 };
+struct PerLink {  // a number, one per worker, or a matrix of them: a row for every sender
+  Range range;
+};
 struct OneOf {
   std::string_view noun;  // with its article: "a graph"
   std::span<const Choice> choices;
@@ -57,7 +60,8 @@ struct AnyPath {};        // a string that is not empty
 struct DirectoryName {};  // a string that can be the name of a directory
 struct Edges {};          // pairs of ranks
 struct Tables {};         // an array of tables, each with its own keys
-using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Edges, Tables>;
+using Rule =
+    std::variant<Range, PerWorker, PerLink, OneOf, YesOrNo, AnyPath, DirectoryName, Edges, Tables>;
 
 // Stores an enum. The value is passed as a number, as in Choice.
 template <class Record>
@@ -73,8 +77,9 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
-                 std::vector<Edge>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
-                 std::vector<SpeedEvent>& (*)(Record&)>;
+                 Latency& (*)(Record&), std::vector<Edge>& (*)(Record&),
+                 std::vector<RandomSlowdown>& (*)(Record&),
+                 std::vector<ClusterEvent>& (*)(Record&)>;
 
 struct MethodSchema;  // method_schema.h
 
