@@ -488,9 +488,7 @@ void SimCluster::poll(std::function<bool()> stop_requested) {
 
 Seconds SimCluster::now() const { return impl_->scheduler().now(); }
 std::uint64_t SimCluster::events() const { return impl_->scheduler().events(); }
-std::uint64_t SimCluster::bytes_sent(Rank rank) const {
-  return impl_->network().bytes_sent(rank);
-}
+std::uint64_t SimCluster::bytes_sent(Rank rank) const { return impl_->network().bytes_sent(rank); }
 void SimCluster::count_bytes(Rank rank, std::size_t bytes) {
   impl_->network().count_bytes(rank, bytes);
 }

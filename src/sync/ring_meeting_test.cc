@@ -23,12 +23,11 @@ RingEdge edge_of(const Network& network, Rank from, Rank to) {
 }
 
 RingMeeting::Ground ground_of(SimCluster& cluster) {
-  return {
-      .edge_of = [&](Rank from, Rank to) { return edge_of(cluster.network(), from, to); },
-      .deliver = [&](Rank to, Seconds at,
-                     Message message) { cluster.deliver(to, at, std::move(message)); },
-      .occupy = [&](Rank from, Rank to, std::size_t bytes) { cluster.occupy(from, to, bytes); },
-      .count_bytes = [&](Rank from, std::size_t bytes) { cluster.count_bytes(from, bytes); }};
+  return {.edge_of = [&](Rank from, Rank to) { return edge_of(cluster.network(), from, to); },
+          .deliver = [&](Rank to, Seconds at,
+                         Message message) { cluster.deliver(to, at, std::move(message)); },
+          .occupy = [&](Rank from, Rank to, std::size_t bytes) { cluster.occupy(from, to, bytes); },
+          .count_bytes = [&](Rank from, std::size_t bytes) { cluster.count_bytes(from, bytes); }};
 }
 
 // A sequence of sums over all workers.

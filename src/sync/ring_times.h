@@ -1,11 +1,12 @@
 // Computes when each member of a ring all-reduce is done, without a Node or messages. Pure.
 //
-//   std::vector<RingMember> members = ...;   // in the order of the ring: when each arrives, and its
+//   std::vector<RingMember> members = ...;   // in the order of the ring: when each arrives, and
+//   its
 //                                            // way to the next
 //   pass_round_ring(members, floats);        // sets when each is done
 //
-// It follows the steps of Collective::ring (motley/sync/collective.h) in the same order. So it gives
-// the same times as a simulation of the ring, provided that nothing else crosses the links.
+// It follows the steps of Collective::ring (motley/sync/collective.h) in the same order. So it
+// gives the same times as a simulation of the ring, provided that nothing else crosses the links.
 //
 // Cost: 2n(n-1) steps. Each takes a nanosecond or two if no two members share a link, so that each
 // has a rate of its own; otherwise the members' flows share links as in cluster/fair_flows.h, and a

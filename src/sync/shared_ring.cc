@@ -77,8 +77,8 @@ class SharedRing {
   // the second.
   std::size_t bytes_sent(std::size_t member, std::size_t round) const {
     const std::size_t half = count() - 1;
-    const std::size_t chunk = round < half ? member + count() - round
-                                           : member + 1 + count() - (round - half);
+    const std::size_t chunk =
+        round < half ? member + count() - round : member + 1 + count() - (round - half);
     return chunks_[chunk % count()];
   }
 

@@ -118,13 +118,13 @@ class Simulation {
   }
 
   RingMeeting::Ground ground() {
-    return {.edge_of = [this](Rank from, Rank to) { return edge(from, to); },
-            .deliver = [this](Rank to, Seconds at,
-                              Message message) { cluster_.deliver(to, at, std::move(message)); },
-            .occupy = [this](Rank from, Rank to,
-                             std::size_t bytes) { cluster_.occupy(from, to, bytes); },
-            .count_bytes = [this](Rank from,
-                                  std::size_t bytes) { cluster_.count_bytes(from, bytes); }};
+    return {
+        .edge_of = [this](Rank from, Rank to) { return edge(from, to); },
+        .deliver = [this](Rank to, Seconds at,
+                          Message message) { cluster_.deliver(to, at, std::move(message)); },
+        .occupy = [this](Rank from, Rank to,
+                         std::size_t bytes) { cluster_.occupy(from, to, bytes); },
+        .count_bytes = [this](Rank from, std::size_t bytes) { cluster_.count_bytes(from, bytes); }};
   }
 
   RingEdge edge(Rank from, Rank to) const {
