@@ -1,18 +1,12 @@
 #include "cluster/fair_flows.h"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
+#include <limits>
 
 #include "base/check.h"
 
 namespace motley {
 namespace {
-
-// Rates that differ by less than this part of themselves are equal: sums of rates are rounded.
-constexpr double kSame = 1e-9;
-
-bool above(double a, double b) { return a > b * (1 + kSame); }
 
 // The order of a heap whose first element ends first.
 constexpr auto kLater = [](const auto& a, const auto& b) {
@@ -30,6 +24,7 @@ FairFlows::LinkId FairFlows::add(double capacity) {
 void FairFlows::change(LinkId link, double capacity, Seconds now) {
   MOTLEY_CHECK(capacity > 0, "a link of {} bytes per second", capacity);
   move_to(now);
+  end_being_alone(link);
   links_[link].capacity = capacity;
   if (links_[link].watched) {
     mark(link);
@@ -49,21 +44,89 @@ void FairFlows::move_to(Seconds now) {
 FairFlows::FlowId FairFlows::begin(const Path& path, double bytes, Seconds now) {
   move_to(now);
   const FlowId id = new_flow(path);
-  Flow& flow = flows_[id];
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    std::vector<FlowId>& list = links_[path[i]].flows;
-    flow.place[i] = static_cast<std::uint32_t>(list.size());
-    list.push_back(id);
+  if (is_alone_on(path)) {
+    add_to_lists(id);
+    begin_alone(id, bytes);
+  } else {
+    for (const LinkId link : path) {
+      end_being_alone(link);
+    }
+    add_to_lists(id);
+    begin_among_others(id, bytes);
   }
+  return id;
+}
+
+bool FairFlows::is_alone_on(const Path& path) const {
+  return std::all_of(path.begin(), path.end(),
+                     [&](LinkId link) { return links_[link].flows.empty(); });
+}
+
+bool FairFlows::has_flow_alone(LinkId link) const {
+  const std::vector<FlowId>& list = links_[link].flows;
+  return !list.empty() && flows_[list.front()].alone;
+}
+
+double FairFlows::least_capacity(const Flow& flow) const {
+  double least = kNever;
+  for (const LinkId link : flow.path) {
+    least = std::min(least, links_[link].capacity);
+  }
+  return least;
+}
+
+void FairFlows::begin_alone(FlowId id, double bytes) {
+  Flow& flow = flows_[id];
+  flow.alone = true;
+  flow.finish = now_ + bytes / least_capacity(flow);
+  for (const LinkId link : flow.path) {
+    schedule_.erase(link);  // of flows that have ended
+  }
+  schedule_.set(flow.path[0], {flow.finish, flow.number});
+}
+
+// If there is a flow that was alone on the link, it gets a bottleneck.
+void FairFlows::end_being_alone(LinkId link) {
+  if (!has_flow_alone(link)) {
+    return;
+  }
+  const FlowId id = links_[link].flows.front();
+  Flow& flow = flows_[id];
+  flow.alone = false;
+  schedule_.erase(flow.path[0]);
+  begin_among_others(id, (flow.finish - now_) * least_capacity(flow));
+}
+
+void FairFlows::begin_among_others(FlowId id, double bytes) {
+  Flow& flow = flows_[id];
   choose_bottleneck(flow);
   join(id, bytes);
   count_in(flow, current_rate(flow));
-  for (const LinkId link : path) {
+  for (const LinkId link : flow.path) {
     if (!links_[link].watched) {
       check_unwatched(link);
     }
   }
-  return id;
+}
+
+void FairFlows::add_to_lists(FlowId id) {
+  Flow& flow = flows_[id];
+  for (std::size_t i = 0; i < flow.path.size(); ++i) {
+    std::vector<FlowId>& list = links_[flow.path[i]].flows;
+    flow.place[i] = static_cast<std::uint32_t>(list.size());
+    list.push_back(id);
+  }
+}
+
+void FairFlows::remove_from_lists(const Flow& flow) {
+  for (std::size_t i = 0; i < flow.path.size(); ++i) {
+    std::vector<FlowId>& list = links_[flow.path[i]].flows;
+    const FlowId last = list.back();
+    list[flow.place[i]] = last;
+    list.pop_back();
+    Flow& moved = flows_[last];
+    moved.place[index_of(moved, flow.path[i])] = flow.place[i];
+  }
 }
 
 FairFlows::FlowId FairFlows::new_flow(const Path& path) {
@@ -118,34 +181,17 @@ void FairFlows::join(FlowId id, double bytes) {
   mark(link_id);
 }
 
-// Tells the other watched links of the flow's path that its rate has changed.
-void FairFlows::count_in(const Flow& flow, double change) {
-  for (const LinkId id : flow.path) {
-    Link& link = links_[id];
-    if (link.watched && !is_own(flow, id)) {
-      link.foreign += change;
-      link.fastest = std::max(link.fastest, current_rate(flow));
-      if (link.own > 0 || above(link.foreign, link.capacity)) {
-        mark(id);
-      }
-    }
-  }
-}
-
 void FairFlows::remove(FlowId id) {
   Flow& flow = flows_[id];
-  const LinkId bottleneck = bottleneck_of(flow);
-  count_in(flow, -links_[bottleneck].level);
-  leave_bottleneck(flow);
-  flow.number = 0;
-  for (std::size_t i = 0; i < flow.path.size(); ++i) {
-    std::vector<FlowId>& list = links_[flow.path[i]].flows;
-    const FlowId last = list.back();
-    list[flow.place[i]] = last;
-    list.pop_back();
-    Flow& moved = flows_[last];
-    moved.place[index_of(moved, flow.path[i])] = flow.place[i];
+  if (flow.alone) {
+    schedule_.erase(flow.path[0]);
+    flow.alone = false;
+  } else {
+    count_in(flow, -current_rate(flow));
+    leave_bottleneck(flow);
   }
+  flow.number = 0;
+  remove_from_lists(flow);
   for (const LinkId link : flow.path) {
     tidy(link);
   }
@@ -184,217 +230,6 @@ void FairFlows::tidy(LinkId id) {
   }
 }
 
-bool FairFlows::crosses_other_watched(const Flow& flow) const {
-  return std::any_of(flow.path.begin(), flow.path.end(),
-                     [&](LinkId id) { return !is_own(flow, id) && links_[id].watched; });
-}
-
-// Lists the flow at its bottleneck if its rate matters to another link.
-void FairFlows::couple(FlowId id) {
-  Flow& flow = flows_[id];
-  if (flow.coupled_place == kNowhere && crosses_other_watched(flow)) {
-    std::vector<FlowId>& list = links_[bottleneck_of(flow)].coupled;
-    flow.coupled_place = static_cast<std::uint32_t>(list.size());
-    list.push_back(id);
-  }
-}
-
-void FairFlows::uncouple(Flow& flow) {
-  if (flow.coupled_place != kNowhere) {
-    std::vector<FlowId>& list = links_[bottleneck_of(flow)].coupled;
-    const FlowId last = list.back();
-    list[flow.coupled_place] = last;
-    flows_[last].coupled_place = flow.coupled_place;
-    list.pop_back();
-    flow.coupled_place = kNowhere;
-  }
-}
-
-void FairFlows::watch(LinkId id) {
-  Link& link = links_[id];
-  if (link.watched) {
-    return;
-  }
-  link.watched = true;
-  link.foreign = 0;
-  link.fastest = 0;
-  for (const FlowId each : link.flows) {
-    const Flow& flow = flows_[each];
-    if (!is_own(flow, id)) {
-      link.foreign += current_rate(flow);
-      link.fastest = std::max(link.fastest, current_rate(flow));
-      couple(each);
-    }
-  }
-  mark(id);
-}
-
-// Called for a watched link without own flows that is not used up.
-void FairFlows::stop_watching(LinkId id) {
-  Link& link = links_[id];
-  link.watched = false;
-  const double share = link.capacity / count_of(link);
-  for (const FlowId each : link.flows) {
-    Flow& flow = flows_[each];
-    if (!crosses_other_watched(flow)) {
-      uncouple(flow);
-    }
-    Link& bottleneck = links_[bottleneck_of(flow)];
-    bottleneck.ceiling = std::min(bottleneck.ceiling, share);
-  }
-}
-
-// Called for a link that is not watched when its flows or its capacity have changed.
-void FairFlows::check_unwatched(LinkId id) {
-  const Link& link = links_[id];
-  const double share = link.capacity / count_of(link);
-  bool must_watch = link.flows.size() > kMostUnwatched;
-  for (std::size_t i = 0; i < link.flows.size() && !must_watch; ++i) {
-    Link& bottleneck = links_[bottleneck_of(flows_[link.flows[i]])];
-    bottleneck.ceiling = std::min(bottleneck.ceiling, share);
-    must_watch = above(bottleneck.level, share);
-  }
-  if (must_watch) {
-    watch(id);
-  }
-}
-
-void FairFlows::mark(LinkId link) {
-  if (!links_[link].dirty) {
-    links_[link].dirty = true;
-    dirty_.push_back(link);
-  }
-}
-
-// In the order of marking, so that a change spreads evenly: the slowest links come to rest first,
-// then those that depend on them, and so on.
-void FairFlows::settle() {
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    const LinkId link = dirty_[i];
-    compute_level(link);
-    links_[link].dirty = false;
-  }
-  dirty_.clear();
-}
-
-void FairFlows::compute_level(LinkId id) {
-  Link& link = links_[id];
-  double level = fair_level(link);
-  if (above(link.fastest, level)) {
-    level = capture_fastest(id);
-  }
-  if (link.own > 0) {
-    set_level(id, level);
-    look_at_unwatched(id);
-  } else if (link.watched && link.flows.size() <= kMostUnwatched &&
-             !above(link.fastest * static_cast<double>(link.flows.size()), link.capacity)) {
-    stop_watching(id);
-  }
-  reschedule(id);
-}
-
-// What own flows get if the others keep their rates. Without own flows: how fast others may be.
-double FairFlows::fair_level(const Link& link) {
-  if (link.own > 0) {
-    return (link.capacity - link.foreign) / link.own;
-  }
-  return above(link.foreign, link.capacity) ? 0 : kNever;
-}
-
-// Flows that are faster than the own flows become own flows, the fastest first. Each of them raises
-// the level, but not above its own rate.
-double FairFlows::capture_fastest(LinkId id) {
-  Link& link = links_[id];
-  double level = fair_level(link);
-  captured_.clear();
-  double fastest_left = 0;
-  for (const FlowId each : link.flows) {
-    const Flow& flow = flows_[each];
-    if (!is_own(flow, id)) {
-      if (above(current_rate(flow), level)) {
-        captured_.push_back(each);
-      } else {
-        fastest_left = std::max(fastest_left, current_rate(flow));
-      }
-    }
-  }
-  std::ranges::sort(captured_, std::greater{}, [&](FlowId each) {
-    return std::pair(current_rate(flows_[each]), flows_[each].number);
-  });
-  for (const FlowId each : captured_) {
-    const double rate = current_rate(flows_[each]);
-    if (above(rate, level)) {
-      capture(each, id);
-      level = fair_level(link);
-    } else {
-      fastest_left = std::max(fastest_left, rate);
-    }
-  }
-  link.fastest = fastest_left;
-  return level;
-}
-
-// Moves the flow from its bottleneck to this link.
-void FairFlows::capture(FlowId id, LinkId to) {
-  Flow& flow = flows_[id];
-  Link& from = links_[bottleneck_of(flow)];
-  serve(from);
-  const double bytes = flow.finish - from.served;
-  count_in(flow, -from.level);
-  leave_bottleneck(flow);
-  flow.bottleneck = static_cast<std::uint8_t>(index_of(flow, to));
-  join(id, bytes);
-  count_in(flow, links_[to].level);
-  for (const LinkId link : flow.path) {
-    tidy(link);
-    lower_ceiling(flow, link);
-  }
-}
-
-void FairFlows::lower_ceiling(const Flow& flow, LinkId id) {
-  const Link& link = links_[id];
-  if (!link.watched) {
-    Link& bottleneck = links_[bottleneck_of(flow)];
-    bottleneck.ceiling = std::min(bottleneck.ceiling, link.capacity / count_of(link));
-  }
-}
-
-void FairFlows::set_level(LinkId id, double level) {
-  Link& link = links_[id];
-  serve(link);
-  const double change = level - link.level;
-  link.level = level;
-  if (change != 0) {
-    for (const FlowId each : link.coupled) {
-      count_in(flows_[each], change);
-    }
-  }
-}
-
-// Begins to watch links that the own flows may use up at their new level.
-void FairFlows::look_at_unwatched(LinkId id) {
-  Link& link = links_[id];
-  if (!above(link.level, link.ceiling)) {
-    return;
-  }
-  link.ceiling = kNever;
-  for (const FlowId each : link.flows) {
-    if (is_own(flows_[each], id)) {
-      look_at_unwatched_of(flows_[each]);
-    }
-  }
-}
-
-void FairFlows::look_at_unwatched_of(const Flow& flow) {
-  for (const LinkId id : flow.path) {
-    const Link& link = links_[id];
-    if (!link.watched && above(current_rate(flow), link.capacity / count_of(link))) {
-      watch(id);
-    }
-    lower_ceiling(flow, id);
-  }
-}
-
 // Brings the count of served bytes up to date.
 void FairFlows::serve(Link& link) const {
   link.served += link.level * (now_ - link.since);
@@ -416,6 +251,9 @@ void FairFlows::drop_stale(LinkId id) {
 
 // Puts the link where it belongs in the heap.
 void FairFlows::reschedule(LinkId id) {
+  if (has_flow_alone(id)) {
+    return;  // it is in the schedule already
+  }
   Link& link = links_[id];
   drop_stale(id);
   if (link.ends.empty()) {
@@ -423,8 +261,7 @@ void FairFlows::reschedule(LinkId id) {
     return;
   }
   serve(link);
-  const End& first = link.ends.front();
-  schedule_.set(id, {now_ + std::max(0.0, first.finish - link.served) / link.level, first.number});
+  schedule_.set(id, {first_end(link), link.ends.front().number});
 }
 
 Seconds FairFlows::next_end() {
@@ -434,19 +271,15 @@ Seconds FairFlows::next_end() {
 
 double FairFlows::rate(FlowId flow) {
   settle();
-  return current_rate(flows_[flow]);
+  return flows_[flow].alone ? least_capacity(flows_[flow]) : current_rate(flows_[flow]);
 }
 
 std::optional<FairFlows::FlowId> FairFlows::take_ended(Seconds now) {
   move_to(now);
-  while (!schedule_.empty() && schedule_.first_key().at <= now) {
+  while (!schedule_.empty() && schedule_.first_key().at <= now + precision()) {
     const LinkId id = schedule_.first();
-    Link& link = links_[id];
-    serve(link);
-    drop_stale(id);
-    if (!link.ends.empty() && has_ended(link)) {
-      const FlowId ended = link.ends.front().flow;
-      remove(ended);
+    if (const auto ended = first_ended(id)) {
+      remove(*ended);
       return ended;
     }
     reschedule(id);
@@ -454,12 +287,28 @@ std::optional<FairFlows::FlowId> FairFlows::take_ended(Seconds now) {
   return std::nullopt;
 }
 
-// Up to the precision of the clock, so that flows that end together do so in one event.
-bool FairFlows::has_ended(const Link& link) const {
+// The first flow of a link whose time has come, provided that it has ended.
+std::optional<FairFlows::FlowId> FairFlows::first_ended(LinkId id) {
+  if (has_flow_alone(id)) {
+    return links_[id].flows.front();
+  }
+  Link& link = links_[id];
+  serve(link);
+  drop_stale(id);
+  const bool ended = !link.ends.empty() && first_end(link) <= now_ + precision();
+  return ended ? std::optional(link.ends.front().flow) : std::nullopt;
+}
+
+// Call after serve().
+Seconds FairFlows::first_end(const Link& link) const {
+  return now_ + std::max(0.0, link.ends.front().finish - link.served) / link.level;
+}
+
+// Flows that end within the precision of the clock end together, in one event.
+Seconds FairFlows::precision() const {
   constexpr Seconds kTick = 1e-12;
-  constexpr double kPrecision = 4 * std::numeric_limits<Seconds>::epsilon();
-  const Seconds left = (link.ends.front().finish - link.served) / link.level;
-  return left <= std::max(kTick, kPrecision * now_);
+  constexpr double kRounding = 4 * std::numeric_limits<Seconds>::epsilon();
+  return std::max(kTick, kRounding * now_);
 }
 
 }  // namespace motley

@@ -159,6 +159,10 @@ class Hosts {
     if (backbone_) {
       path.add(*backbone_);
     }
+    begin(path);
+  }
+
+  void begin(const FairFlows::Path& path) {
     const double bytes = 1 + static_cast<double>(random_.below(1000));
     const FlowId id = flows_.begin(path, bytes, now_);
     under_way_[id] = {path, bytes};
@@ -208,7 +212,11 @@ class Hosts {
     now_ = until;
     while (const auto ended = flows_.take_ended(now_)) {
       RC_ASSERT(std::abs(under_way_.at(*ended).left) <= 1e-3);
+      const FairFlows::Path path = under_way_.at(*ended).path;
       under_way_.erase(*ended);
+      if (random_.below(2) == 0) {  // as the next message of a connection
+        begin(path);
+      }
     }
   }
 

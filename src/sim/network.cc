@@ -1,7 +1,7 @@
 #include "sim/network.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "base/check.h"
 
@@ -40,25 +40,27 @@ Network::Network(const ClusterSpec& spec, int servers)
   }
 }
 
-// Machines are numbered in the order of their first rank. A rank without a machine in the job has
-// one of its own.
+// Without hosts, worker i is on machine i. Servers without hosts have machines of their own.
 void Network::place_ranks(const ClusterSpec& spec, int servers) {
-  std::map<int, std::size_t> known;
-  const auto place = [&](const std::vector<int>& hosts, int index) {
+  std::unordered_map<int, std::size_t> known;  // from numbers of the job to ours
+  const auto place = [&](std::optional<int> host) {
     std::size_t machine = machines_.size();
-    if (!hosts.empty()) {
-      machine = known.try_emplace(hosts.at(static_cast<std::size_t>(index)), machine).first->second;
+    if (host) {
+      machine = known.try_emplace(*host, machine).first->second;
     }
     machines_.resize(std::max(machines_.size(), machine + 1));
     ++machines_[machine].ranks;
     members_.push_back({.machine = machine});
   };
-  members_.push_back({});  // the coordinator
+  machines_.emplace_back();  // kNoMachine
+  members_.emplace_back();   // the coordinator
   for (int worker = 0; worker < spec.workers; ++worker) {
-    place(spec.hosts, worker);
+    place(spec.hosts.empty() ? worker : spec.hosts.at(static_cast<std::size_t>(worker)));
   }
   for (int server = 0; server < servers; ++server) {
-    place(spec.server_hosts, server);
+    place(spec.server_hosts.empty()
+              ? std::nullopt
+              : std::optional(spec.server_hosts.at(static_cast<std::size_t>(server))));
   }
 }
 
@@ -67,11 +69,10 @@ void Network::add_links(const ClusterSpec& spec) {
   double fastest = 0;
   for (std::size_t worker = 0; worker < static_cast<std::size_t>(workers_); ++worker) {
     fastest = std::max({fastest, up_of(spec, worker), down_of(spec, worker)});
-    add_link(*member(static_cast<Rank>(worker)).machine, up_of(spec, worker),
-             down_of(spec, worker));
+    add_link(member(static_cast<Rank>(worker)).machine, up_of(spec, worker), down_of(spec, worker));
   }
   const double of_server = spec.server_bandwidth.value_or(fastest);
-  for (std::size_t machine = 0; machine < machines_.size(); ++machine) {
+  for (std::size_t machine = kNoMachine + 1; machine < machines_.size(); ++machine) {
     add_link(machine, of_server, of_server);
   }
 }
@@ -79,14 +80,14 @@ void Network::add_links(const ClusterSpec& spec) {
 // Does nothing if the machine has its links.
 void Network::add_link(std::size_t machine, double up, double down) {
   Machine& its = machines_[machine];
-  if (!its.up) {
+  if (its.up == kUnlimited) {
     its.up = flows_.add(up * efficiency_);
     its.down = flows_.add(down * efficiency_);
   }
 }
 
 bool Network::same_machine(Rank from, Rank to) const {
-  return member(from).machine && member(from).machine == member(to).machine;
+  return member(from).machine != kNoMachine && member(from).machine == member(to).machine;
 }
 
 Seconds Network::latency(Rank from, Rank to) const {
@@ -94,21 +95,22 @@ Seconds Network::latency(Rank from, Rank to) const {
 }
 
 FairFlows::Path Network::path(Rank from, Rank to) const {
-  const auto& sender = member(from).machine;
-  const auto& receiver = member(to).machine;
+  const Machine& sender = machines_[member(from).machine];
+  const Machine& receiver = machines_[member(to).machine];
   FairFlows::Path path;
-  if (sender && sender == receiver) {
-    path.add(machines_[*sender].memory);
+  const auto add = [&path](LinkId link) {
+    if (link != kUnlimited) {
+      path.add(link);
+    }
+  };
+  if (same_machine(from, to)) {
+    add(sender.memory);
     return path;
   }
-  if (sender && machines_[*sender].up) {
-    path.add(*machines_[*sender].up);
-  }
-  if (receiver && machines_[*receiver].down) {
-    path.add(*machines_[*receiver].down);
-  }
-  if (backbone_ && sender && receiver) {
-    path.add(*backbone_);
+  add(sender.up);
+  add(receiver.down);
+  if (from != kCoordinator && to != kCoordinator) {
+    add(backbone_);
   }
   return path;
 }
@@ -215,10 +217,10 @@ std::vector<Network::MessageId> Network::cut(Rank rank, Seconds now) {
 }
 
 void Network::change_bandwidth(Rank worker, double bandwidth, Seconds now) {
-  const Machine& machine = machines_[*member(worker).machine];
-  MOTLEY_CHECK(machine.up, "the links of worker {} are unlimited", worker);
-  flows_.change(*machine.up, bandwidth * efficiency_, now);
-  flows_.change(*machine.down, bandwidth * efficiency_, now);
+  const Machine& machine = machines_[member(worker).machine];
+  MOTLEY_CHECK(machine.up != kUnlimited, "the links of worker {} are unlimited", worker);
+  flows_.change(machine.up, bandwidth * efficiency_, now);
+  flows_.change(machine.down, bandwidth * efficiency_, now);
 }
 
 void Network::change_latency(Rank worker, Seconds latency) {

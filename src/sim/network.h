@@ -67,14 +67,17 @@ class Network {
   using LinkId = FairFlows::LinkId;
   using FlowId = FairFlows::FlowId;
 
+  static constexpr LinkId kUnlimited = ~0U;
+  static constexpr std::size_t kNoMachine = 0;  // of the coordinator: all others come after it
+
   struct Machine {
-    std::optional<LinkId> up;  // nullopt: unlimited
-    std::optional<LinkId> down;
-    LinkId memory = 0;  // if it has several ranks
+    LinkId up = kUnlimited;
+    LinkId down = kUnlimited;
+    LinkId memory = kUnlimited;  // a link if it has several ranks
     int ranks = 0;
   };
   struct Member {
-    std::optional<std::size_t> machine;  // nullopt: the coordinator
+    std::size_t machine = kNoMachine;
     std::uint64_t bytes_sent = 0;
   };
   struct Waiting {
@@ -115,8 +118,8 @@ class Network {
   bool latency_changed_ = false;
   std::unordered_map<std::uint64_t, Seconds> last_arrival_;  // by connection, if latency_changed_
   FairFlows flows_;
-  std::optional<LinkId> backbone_;
-  std::vector<Machine> machines_;
+  LinkId backbone_ = kUnlimited;
+  std::vector<Machine> machines_;        // the first is kNoMachine
   std::vector<Member> members_;          // by rank; the coordinator comes first
   std::vector<Connection> connections_;  // by flow
   std::vector<Waiting> waiting_;
