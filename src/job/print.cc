@@ -205,10 +205,10 @@ std::string inner_rows(std::string_view list) {
   Record defaults;
   for (const Key<Record>& key : keys<Record>()) {
     const std::string_view kind = key.belongs.kind;
-    text += row(
-        fmt::format("{}[].{}", list, key.name), kind_of_value(key), default_of(defaults, key),
-        kind.empty() ? std::string(key.help)
-                     : fmt::format("{}; needed for kind = \"{}\"", key.help, kind));
+    text +=
+        row(fmt::format("{}[].{}", list, key.name), kind_of_value(key), default_of(defaults, key),
+            kind.empty() ? std::string(key.help)
+                         : fmt::format("{}; needed for kind = \"{}\"", key.help, kind));
   }
   return text;
 }
