@@ -121,9 +121,16 @@ Result<Purpose> purpose_of(const CalibrateFlags& flags) {
 std::vector<Setting> settings_of(const Links& links, const Job& job) {
   std::vector<Setting> settings = {{"latency", fmt::format("{:.3g}", links.latency)},
                                    {"bandwidth", fmt::format("{:.4g}", links.bandwidth)}};
-  if (job.cluster.server_bandwidth) {
-    settings.push_back({"server_bandwidth", settings.back().value});
-  }
+  const std::string bandwidth = settings.back().value;
+  const auto add_if = [&](bool is_given, const char* key) {
+    if (is_given) {
+      settings.push_back({key, bandwidth});
+    }
+  };
+  // Else these would still take the place of what was measured.
+  add_if(job.cluster.server_bandwidth.has_value(), "server_bandwidth");
+  add_if(!job.cluster.bandwidth_up.empty(), "bandwidth_up");
+  add_if(!job.cluster.bandwidth_down.empty(), "bandwidth_down");
   return settings;
 }
 

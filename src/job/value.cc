@@ -99,24 +99,42 @@ Stored read_list(std::vector<Number>& place, const toml::array& list, const std:
   return {};
 }
 
-// A single number for all workers is stored as a list of one; fill_lists() in parse.cc, which knows
-// the number of workers, expands it.
-Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
-            const Rule& rule) {
-  const auto& per_worker = std::get<PerWorker>(rule);
-  place.clear();
-  const auto* list = value.as_array();
-  if (!list) {
-    const bool is_one = value.is_number() && per_worker.or_one_for_all;
-    if (!is_one) {
-      return problem(value, wrong_type(label, value,
-                                       per_worker.or_one_for_all
-                                           ? "a number, or an array of numbers, one per worker"
-                                           : "an array of numbers, one per worker"));
-    }
-    return read(place.emplace_back(), value, label, per_worker.range);
+// Which numbers a list has, and whether a number may stand for all of them.
+struct ListRule {
+  Range range;
+  bool or_one_for_all;
+  std::string_view each;
+};
+
+ListRule list_rule(const Rule& rule) {
+  if (const auto* per_server = std::get_if<PerServer>(&rule)) {
+    return {per_server->range, true, "server"};
   }
-  return read_list(place, *list, label, per_worker.range);
+  const auto& per_worker = std::get<PerWorker>(rule);
+  return {per_worker.range, per_worker.or_one_for_all, "worker"};
+}
+
+// A single number for all is stored as a list of one; fill_lists() in parse.cc, which knows the
+// number of workers and servers, expands it.
+template <class Number>
+requires std::is_arithmetic_v<Number> Stored read(std::vector<Number>& place,
+                                                  const toml::node& value, const std::string& label,
+                                                  const Rule& rule) {
+  const auto& [range, or_one_for_all, each] = list_rule(rule);
+  place.clear();
+  if (const auto* list = value.as_array()) {
+    return read_list(place, *list, label, range);
+  }
+  constexpr bool kIntegers = std::is_integral_v<Number>;
+  if (value.is_number() && or_one_for_all) {
+    return read(place.emplace_back(), value, label, range);
+  }
+  return problem(value, wrong_type(label, value,
+                                   fmt::format("{}an array of {}, one per {}",
+                                               !or_one_for_all ? ""
+                                               : kIntegers     ? "an integer, or "
+                                                               : "a number, or ",
+                                               kIntegers ? "integers" : "numbers", each)));
 }
 
 // A list of one number per worker, or of one list per worker.
@@ -253,6 +271,25 @@ Stored store_choice(Record& record, const EnumPlace<Record>& place, const toml::
   return {};
 }
 
+// Checks that an entry in a list of tables has the keys of its kind and no others.
+template <class Record>
+Stored check_keys(const Record& record, const toml::table& table, const std::string& label) {
+  for (const Key<Record>& key : keys<Record>()) {
+    const toml::node* given = table.get(key.name);
+    if (given && !applies(key, record)) {
+      return problem(*given, fmt::format("{0}.{1} is only for kind = \"{2}\", but the kind is "
+                                         "\"{3}\": remove {1}, or set kind = \"{2}\"",
+                                         label, key.name, key.belongs.kind, kind_of(record)));
+    }
+  }
+  for (const Key<Record>& key : keys<Record>()) {
+    if (key.belongs.needed && applies(key, record) && !table.contains(key.name)) {
+      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
+    }
+  }
+  return {};
+}
+
 template <class Record>
 Stored read_table(Record& record, const toml::table& table, const std::string& label) {
   for (auto&& [name, value] : table) {
@@ -267,12 +304,7 @@ Stored read_table(Record& record, const toml::table& table, const std::string& l
       return stored;
     }
   }
-  for (const Key<Record>& key : keys<Record>()) {
-    if (!table.contains(key.name)) {
-      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
-    }
-  }
-  return {};
+  return check_keys(record, table, label);
 }
 
 template <class Record>

@@ -42,18 +42,18 @@ enum class Isolation {
 
 struct ClusterSpec {
   int workers = 1;
-  Seconds unit = 0;               // seconds per sample at speed 1; 0 = no pacing
-  std::vector<double> overhead;   // fixed seconds per step, one per worker
-  std::vector<double> speeds;     // one per worker
-  std::vector<int> hosts;         // the machine of each worker; empty: one for each worker
-  std::vector<int> server_hosts;  // the machine of each server; empty: machines of their own
-  // Links (simulator only). Workers and servers of one machine share its link.
+  Seconds unit = 0;              // seconds per sample at speed 1; 0 = no pacing
+  std::vector<double> overhead;  // fixed seconds per step, one per worker
+  std::vector<double> speeds;    // one per worker
+  // Machines and links (simulator only). Workers and servers of one machine share its link.
+  std::vector<int> hosts;         // the machine of each worker; empty: worker i is on machine i
+  std::vector<int> server_hosts;  // the machine of each server; empty: each has its own
   Latency latency = 50e-6;
   std::vector<double> bandwidth;       // bytes per second, one per worker
   std::vector<double> bandwidth_up;    // one per worker; empty: as bandwidth
   std::vector<double> bandwidth_down;  // one per worker; empty: as bandwidth
-  std::optional<double>
-      server_bandwidth;            // of a server's own machine; default: the fastest worker's
+  // Of a machine that only has servers; default: the fastest worker's.
+  std::optional<double> server_bandwidth;
   std::optional<double> backbone;  // bytes per second of all that crosses between machines
   double tcp_efficiency = 1;       // the part of a link's bandwidth that messages get
   double memory_bandwidth = 10e9;  // bytes per second within a machine
