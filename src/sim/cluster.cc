@@ -18,8 +18,9 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
-constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
+constexpr std::uint64_t kPollEvery = 64;    // steps of the scheduler
+constexpr std::size_t kNamedWaiters = 8;    // listed in a deadlock report
+constexpr Seconds kLeastProcessing = 1e-9;  // what takes less than this is no event
 
 // Kinds of events that the scheduler calls back for. `index` is that of a flight or of a fault.
 enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
@@ -76,6 +77,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   Impl(const ClusterSpec& spec, int servers)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
+        memory_bandwidth_(spec.memory_bandwidth),
         network_(ranks_, spec.latency, bandwidths(spec, servers)),
         scheduler_(*this) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
@@ -120,6 +122,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     std::optional<Message> receive_until(Match match, Seconds deadline) override;
     void forget(Rank peer) override { host().mailbox.forget(peer); }
     void busy(Seconds cost, const std::function<void()>& body) override;
+    void process(std::size_t bytes, const std::function<void()>& body) override;
     void sleep(Seconds duration) override;
     void spawn(std::string name, std::function<void(Node&)> body) override;
 
@@ -179,6 +182,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
 
   const int workers_;
   const int ranks_;  // including servers
+  const double memory_bandwidth_;
   Network network_;
   Scheduler scheduler_;
   std::vector<Host> hosts_;             // the coordinator comes first
@@ -448,6 +452,11 @@ void SimCluster::Impl::SimNode::busy(Seconds cost, const std::function<void()>& 
   if (cost > 0) {
     wait_for(cost);
   }
+}
+
+void SimCluster::Impl::SimNode::process(std::size_t bytes, const std::function<void()>& body) {
+  const Seconds cost = static_cast<double>(bytes) / cluster_.memory_bandwidth_;
+  busy(cost < kLeastProcessing ? 0 : cost, body);
 }
 
 void SimCluster::Impl::SimNode::sleep(Seconds duration) { wait_for(duration); }

@@ -37,6 +37,7 @@ struct ClusterSpec {
   Seconds latency = 50e-6;                 // of every link (simulator only)
   std::vector<double> bandwidth;           // bytes per second, one per worker (simulator only)
   std::optional<double> server_bandwidth;  // of every server; default: the fastest worker's
+  double memory_bandwidth = 10e9;          // bytes per second within a machine
   std::vector<RandomSlowdown> slowdowns;
   std::vector<SpeedEvent> events;  // ordered by time
   Seconds heartbeat = 5;           // a worker that is silent for this long is lost (train)
