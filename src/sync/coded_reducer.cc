@@ -67,14 +67,15 @@ void CodedReducer::add_contributions(Block own) {
     const Rank from = after(-distance);
     const Payload payload = received(from, own, kTailBytes);
     const std::size_t coded = payload.size() - kTailBytes;
-    process(add_decoded_traffic(options_.kind, own.size, coded), [&] {
+    const auto add = [&] {
       if (!own.phantom()) {
         const auto bytes = payload.bytes();
         check(add_decoded(options_.kind, bytes.first(coded), 1, own.floats()), from);
         std::memcpy(&tails_[static_cast<std::size_t>(from) * Replica::kTail], bytes.data() + coded,
                     kTailBytes);
       }
-    });
+    };
+    process(add_decoded_traffic(options_.kind, own.size, coded), std::ref(add));
   }
 }
 
@@ -101,11 +102,12 @@ void CodedReducer::take_sums(Block numbers) {
 }
 
 void CodedReducer::take_decoded(const Payload& payload, Block chunk, Rank from) {
-  process(decode_traffic(options_.kind, chunk.size, payload.size()), [&] {
+  const auto take = [&] {
     if (!chunk.phantom()) {
       check(decode(options_.kind, payload.bytes(), chunk.floats()), from);
     }
-  });
+  };
+  process(decode_traffic(options_.kind, chunk.size, payload.size()), std::ref(take));
 }
 
 // In the order of ranks, so that all get the same bits.
@@ -123,14 +125,15 @@ Payload CodedReducer::encode(Rank chunk, Block numbers, Block behind) {
   const std::size_t coded = encoded_size(options_, numbers.size);
   const std::size_t bytes = coded + behind.size * sizeof(float);
   Payload payload = Payload::phantom(bytes);
-  process(encode_traffic(options_, numbers.size), [&] {
+  const auto write = [&] {
     if (!numbers.phantom()) {
       const auto room = allocate_block(bytes);
       encoders_[static_cast<std::size_t>(chunk)].encode(numbers.floats(), {room.get(), coded});
       std::ranges::copy(std::as_bytes(behind.floats()), room.get() + coded);
       payload = Payload::adopt(room, {room.get(), bytes});
     }
-  });
+  };
+  process(encode_traffic(options_, numbers.size), std::ref(write));
   return payload;
 }
 
