@@ -18,9 +18,8 @@
 namespace motley {
 namespace {
 
-constexpr std::uint64_t kPollEvery = 64;    // steps of the scheduler
-constexpr std::size_t kNamedWaiters = 8;    // listed in a deadlock report
-constexpr Seconds kLeastProcessing = 1e-9;  // what takes less than this is no event
+constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
+constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
 
 // Kinds of events that the scheduler calls back for. `index` is that of a flight or of a fault.
 enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
@@ -122,8 +121,11 @@ class SimCluster::Impl final : private Scheduler::Owner {
     std::optional<Message> receive_until(Match match, Seconds deadline) override;
     void forget(Rank peer) override { host().mailbox.forget(peer); }
     void busy(Seconds cost, const std::function<void()>& body) override;
-    void process(std::size_t bytes, const std::function<void()>& body) override;
-    void sleep(Seconds duration) override;
+    void process(std::size_t bytes, const std::function<void()>& body) override {
+      const Seconds cost = static_cast<double>(bytes) / cluster_.memory_bandwidth_;
+      busy(cost < 1e-9 ? 0 : cost, body);  // no event for less than a nanosecond
+    }
+    void sleep(Seconds duration) override { wait_for(duration); }
     void spawn(std::string name, std::function<void(Node&)> body) override;
 
    private:
@@ -142,8 +144,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
         throw Interrupted(rank, down_reason);
       }
     }
-    // Checked first by every Node call except receives, which first return messages that have
-    // arrived.
+    // Checked first by every Node call but receives, which first return what has arrived.
     void throw_if_over() const {
       throw_if_down();
       mailbox.throw_if_over();
@@ -453,13 +454,6 @@ void SimCluster::Impl::SimNode::busy(Seconds cost, const std::function<void()>& 
     wait_for(cost);
   }
 }
-
-void SimCluster::Impl::SimNode::process(std::size_t bytes, const std::function<void()>& body) {
-  const Seconds cost = static_cast<double>(bytes) / cluster_.memory_bandwidth_;
-  busy(cost < kLeastProcessing ? 0 : cost, body);
-}
-
-void SimCluster::Impl::SimNode::sleep(Seconds duration) { wait_for(duration); }
 
 void SimCluster::Impl::SimNode::spawn(std::string name, std::function<void(Node&)> body) {
   host().throw_if_over();
