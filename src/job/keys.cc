@@ -214,7 +214,9 @@ constexpr Key<Job> kKeysAfterMethods[] = {
      "the part of a link's bandwidth that messages get; headers and acknowledgements take the rest "
      "(simulate)"},
     {"cluster.memory_bandwidth", job<&Job::cluster, &ClusterSpec::memory_bandwidth>,
-     kBytesPerSecond, "bytes per second of messages within a machine (simulate)"},
+     kBytesPerSecond,
+     "bytes per second at which a machine moves numbers in its memory, averages and encodes; that "
+     "takes no time if not given (simulate)"},
     {"cluster.memory_latency", job<&Job::cluster, &ClusterSpec::memory_latency>, kSeconds,
      "seconds of delay of messages within a machine (simulate)"},
     {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},

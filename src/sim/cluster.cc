@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "node/mailbox.h"
+#include "sim/exceptions.h"
 #include "sim/flight_table.h"
 #include "sim/network.h"
 #include "sim/scheduler.h"
@@ -30,28 +31,6 @@ struct Fault {
   std::string reason;
 };
 
-std::string describe(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
-bool is_interruption(const std::exception_ptr& error) {
-  try {
-    if (error) {
-      std::rethrow_exception(error);
-    }
-  } catch (const Interrupted&) {
-    return true;
-  } catch (...) {
-  }
-  return false;
-}
-
 std::string name_of(Rank rank) {
   if (rank == kCoordinator) {
     return "the coordinator";
@@ -66,6 +45,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   Impl(const ClusterSpec& spec, int servers)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
+        per_memory_byte_(spec.memory_bandwidth ? 1 / *spec.memory_bandwidth : 0),
         network_(spec, servers),
         scheduler_(*this) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
@@ -117,7 +97,11 @@ class SimCluster::Impl final : private Scheduler::Owner {
     std::optional<Message> receive_until(Match match, Seconds deadline) override;
     void forget(Rank peer) override { host().mailbox.forget(peer); }
     void busy(Seconds cost, const std::function<void()>& body) override;
-    void sleep(Seconds duration) override;
+    void process(std::size_t bytes, const std::function<void()>& body) override {
+      const Seconds cost = static_cast<double>(bytes) * cluster_.per_memory_byte_;
+      busy(cost < 1e-9 ? 0 : cost, body);  // no event for less than a nanosecond
+    }
+    void sleep(Seconds duration) override { wait_for(duration); }
     void spawn(std::string name, std::function<void(Node&)> body) override;
 
    private:
@@ -136,8 +120,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
         throw Interrupted(rank, down_reason);
       }
     }
-    // Checked first by every Node call except receives, which first return messages that have
-    // arrived.
+    // Checked first by every Node call but receives, which first return what has arrived.
     void throw_if_over() const {
       throw_if_down();
       mailbox.throw_if_over();
@@ -176,6 +159,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
 
   const int workers_;
   const int ranks_;  // including servers
+  const Seconds per_memory_byte_;
   Network network_;
   Scheduler scheduler_;
   std::vector<Host> hosts_;             // the coordinator comes first
@@ -451,8 +435,6 @@ void SimCluster::Impl::SimNode::busy(Seconds cost, const std::function<void()>& 
     wait_for(cost);
   }
 }
-
-void SimCluster::Impl::SimNode::sleep(Seconds duration) { wait_for(duration); }
 
 void SimCluster::Impl::SimNode::spawn(std::string name, std::function<void(Node&)> body) {
   host().throw_if_over();

@@ -12,8 +12,9 @@
 // inputs always give the same order of events. There is no global state: a process may have any
 // number of clusters, on one thread or on several.
 //
-// A fiber has 64 KiB of stack. Bodies given to Node::busy() run on the stack of run()'s caller
-// instead, so they may use as much as they need, but they must not make a Node call that blocks.
+// A fiber has 64 KiB of stack. Bodies given to Node::busy() and Node::process() run on the stack of
+// run()'s caller instead, so they may use as much as they need, but they must not make a Node call
+// that blocks.
 //
 // Cost: a message is two events; with its fiber switch that is 0.2 us of real time among 16 workers
 // and 0.5 us among thousands. A fiber uses one or two pages of memory until its stack grows.
@@ -41,9 +42,9 @@ class Network;
 
 class SimCluster {
  public:
-  // Uses workers, latency and bandwidths of the spec; no bandwidth means unlimited. Speeds and
-  // slowdowns belong to the CostModel, which computes the cost given to Node::busy(). The ranks of
-  // servers follow those of the workers.
+  // Uses workers, latency and bandwidths (of links and memory) of the spec; no bandwidth means
+  // unlimited. Speeds and slowdowns belong to the CostModel, which computes the cost given to
+  // Node::busy(). The ranks of servers follow those of the workers.
   explicit SimCluster(const ClusterSpec& spec, int servers = 0);
   ~SimCluster();
 
@@ -89,7 +90,8 @@ class SimCluster {
 
   // The virtual time.
   Seconds now() const;
-  // Events processed: arrivals at links and mailboxes, ends of busy() and sleep(), deadlines.
+  // Events processed: arrivals at links and mailboxes, ends of busy(), process() and sleep(),
+  // deadlines.
   std::uint64_t events() const;
   // Bytes that a rank has put on its uplink, including frames.
   std::uint64_t bytes_sent(Rank rank) const;

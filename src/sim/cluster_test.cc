@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,6 +47,54 @@ TEST(SimCluster, BusyAndSleepLastExactlyAsLongAsTheySay) {
   });
   cluster.run();
   EXPECT_EQ(cluster.now(), 2.75);
+}
+
+TEST(SimCluster, ProcessingTakesItsBytesByTheBandwidthOfMemory) {
+  ClusterSpec spec = uniform_cluster(1);
+  spec.memory_bandwidth = 4e9;
+  SimCluster cluster(spec, 1);
+  for (const Rank rank : {kCoordinator, 0, 1}) {  // a coordinator, a worker, a server
+    cluster.start(rank, [](Node& node) {
+      Seconds began = -1;
+      node.process(2'000'000'000, [&] { began = node.now(); });
+      EXPECT_EQ(began, 0);
+      EXPECT_EQ(node.now(), 0.5);
+    });
+  }
+  cluster.run();
+}
+
+// Two activities of a rank, as two threads of a machine.
+TEST(SimCluster, OneActivityProcessesWhileAnotherComputes) {
+  ClusterSpec spec = uniform_cluster(1);
+  spec.memory_bandwidth = 1e9;
+  SimCluster cluster(spec);
+  cluster.start(0, [](Node& node) {
+    node.spawn("beside", [](Node& own) {
+      own.process(2'000'000'000, [] {});
+      EXPECT_EQ(own.now(), 2);
+    });
+    node.busy(3, [] {});
+    EXPECT_EQ(node.now(), 3);
+  });
+  cluster.run();
+}
+
+TEST(SimCluster, ProcessingLessThanANanosecondIsNoEvent) {
+  for (const double bandwidth : {1e10, std::numeric_limits<double>::infinity()}) {
+    ClusterSpec spec = uniform_cluster(1);
+    spec.memory_bandwidth = bandwidth;
+    SimCluster cluster(spec);
+    int runs = 0;
+    cluster.start(0, [&](Node& node) {
+      node.process(0, [&] { ++runs; });
+      node.process(9, [&] { ++runs; });
+      EXPECT_EQ(node.now(), 0);
+    });
+    cluster.run();
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(cluster.events(), 0U);
+  }
 }
 
 TEST(SimCluster, BusyForNothingTakesNoTurn) {

@@ -28,8 +28,8 @@ Network::Network(const ClusterSpec& spec, int servers)
       memory_latency_(spec.memory_latency) {
   place_ranks(spec, servers);
   for (Machine& machine : machines_) {
-    if (machine.ranks > 1) {
-      machine.memory = flows_.add(spec.memory_bandwidth);
+    if (machine.ranks > 1 && spec.memory_bandwidth) {
+      machine.memory = flows_.add(*spec.memory_bandwidth);
     }
   }
   if (has_links(spec)) {

@@ -73,7 +73,7 @@ class Network {
   struct Machine {
     LinkId up = kUnlimited;
     LinkId down = kUnlimited;
-    LinkId memory = kUnlimited;  // a link if it has several ranks
+    LinkId memory = kUnlimited;
     int ranks = 0;
   };
   struct Member {

@@ -34,6 +34,7 @@ RingMeeting::Ground ground_of(SimCluster& cluster) {
 struct Story {
   ClusterSpec spec;
   std::vector<std::size_t> floats;           // of every sum
+  std::vector<float> weights;                // of every worker, if they differ from 1
   std::vector<std::vector<Seconds>> pauses;  // before it, by worker
 };
 
@@ -56,7 +57,7 @@ RingResult tell(const Story& story, bool meets) {
       Collective collective(node, Channel::kMethod, meets ? &meeting : nullptr);
       for (std::size_t sum = 0; sum < story.floats.size(); ++sum) {
         node.sleep(story.pauses[sum][i]);
-        collective.sum({nullptr, story.floats[sum]});
+        collective.sum({nullptr, story.floats[sum]}, story.weights.empty() ? 1 : story.weights[i]);
         told.done[sum * workers + i] = node.now();
       }
       told.waited[i] = collective.waited();
@@ -79,6 +80,10 @@ Story random_story(Random& random) {
     for (std::size_t i = 0; i < workers; ++i) {
       story.spec.bandwidth.push_back(std::pow(10, 7 + 2 * random.uniform()));
     }
+  }
+  if (random.below(2) == 0) {
+    std::generate_n(std::back_inserter(story.weights), workers,
+                    [&] { return static_cast<float>(random.below(3)); });
   }
   for (int sum = 0; sum < 3; ++sum) {
     story.floats.push_back(16'385 + static_cast<std::size_t>(random.below(200'000)));

@@ -56,7 +56,9 @@ struct ClusterSpec {
   std::optional<double> server_bandwidth;
   std::optional<double> backbone;  // bytes per second of all that crosses between machines
   double tcp_efficiency = 1;       // the part of a link's bandwidth that messages get
-  double memory_bandwidth = 10e9;  // bytes per second within a machine
+  // Bytes per second at which a machine moves numbers in its memory and works on them; none: that
+  // takes no time.
+  std::optional<double> memory_bandwidth;
   Seconds memory_latency = 10e-6;  // between workers of one machine
   std::vector<RandomSlowdown> slowdowns;
   std::vector<ClusterEvent> events;  // ordered by time

@@ -103,6 +103,7 @@ Job probe_for(const Job& job, std::int64_t parameters) {
   cluster.overhead.assign(job.cluster.speeds.size(), kPace);
   cluster.speeds.assign(job.cluster.speeds.size(), 1);
   cluster.bandwidth.assign(job.cluster.speeds.size(), kMostBandwidth);
+  cluster.memory_bandwidth = job.cluster.memory_bandwidth;
   const Seconds step = kPace + kPerByte * bytes;
   probe.train.steps = std::max(kFewestSteps, static_cast<std::int64_t>(kRun / step));
   return probe;

@@ -10,8 +10,9 @@
 // own protocol is measured, under the load of such a job: workers on one machine share its cores
 // and memory, so the speed of a link depends on how many others are in use.
 //
-// Arithmetic on messages (adding in the ring, averaging, encoding, adding on a server) takes no
-// time in the simulator, so its cost is included in the bandwidth.
+// Arithmetic on messages takes as long in the simulated probes as cluster.memory_bandwidth says. If
+// it takes longer on the machine, or is not charged (adding in a ring), the rest is included in the
+// bandwidth.
 //
 // Steps are paced because a node is slower to communicate after a sleep. The first quarter of each
 // run is ignored, because one-time costs (connections, first access to memory) are not link costs.

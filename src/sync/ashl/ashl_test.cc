@@ -124,6 +124,7 @@ TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
     Random random(seed, 0xa541);
     Job job = random_job(random);
     job.strategy.of<AshlOptions>().loss_preset = 0.5;
+    job.cluster.memory_bandwidth = kUnlimited;  // a server answers at the time of the commit
     ToyTask task(500, 10, seed, 0.02);
     std::vector<std::unique_ptr<Replica>> replicas;
     SimCluster cluster(job.cluster, servers_of(job));
