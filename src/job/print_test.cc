@@ -370,7 +370,6 @@ speeds = [1, 1, 1, 0.25]
 latency = 5e-05
 bandwidth = 1250000000
 tcp_efficiency = 1
-memory_bandwidth = 10000000000
 memory_latency = 1e-05
 heartbeat = 5
 threads = 1

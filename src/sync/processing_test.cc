@@ -34,7 +34,7 @@ Job job_of(std::string sync, int workers, std::int64_t steps = 10) {
   job.model.kind = ModelKind::kPhantom;
   job.cluster.unit = kCompute;
   job.cluster.latency = 0;
-  job.cluster.bandwidth.assign(static_cast<std::size_t>(workers), 1e15);
+  job.cluster.bandwidth.clear();  // unlimited
   job.cluster.memory_bandwidth = kMemory;
   return job;
 }
