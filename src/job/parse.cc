@@ -41,24 +41,39 @@ Status assign(const JobSchema& schema, Job& job, const Entry& entry) {
   return at(entry, *entry.value, unknown_key(entry.path, schema.nearest(entry.path)));
 }
 
+// One number per worker: from the entry, or what applies if there is none.
+template <class Number>
+Status fill_list(std::vector<Number>& list, const Key<Job>& key, const Entry* entry,
+                 std::size_t workers) {
+  if (!entry) {
+    if (const auto otherwise = std::get<PerWorker>(key.rule).otherwise) {
+      list.assign(workers, static_cast<Number>(*otherwise));
+    }
+  } else if (!entry->value->is_array()) {
+    list.assign(workers, list.at(0));
+  } else if (list.size() != workers) {
+    return at(*entry, *entry->value,
+              fmt::format("{} has {} entries, but cluster.workers is {}", key.name, list.size(),
+                          workers));
+  }
+  return {};
+}
+
 // Expands every per-worker list to one number per worker.
 Status fill_lists(Job& job, const Document& document) {
   const auto workers = static_cast<std::size_t>(job.cluster.workers);
   for (const Key<Job>& key : document.schema().keys()) {
-    const auto* rule = std::get_if<PerWorker>(&key.rule);
-    if (!rule) {
+    if (!std::holds_alternative<PerWorker>(key.rule)) {
       continue;
     }
-    auto& list = std::get<std::vector<double>& (*)(Job&)>(key.place)(job);
     const Entry* entry = document.find(key.name);
-    if (!entry) {
-      list.assign(workers, rule->otherwise);
-    } else if (!entry->value->is_array()) {
-      list.assign(workers, list.at(0));
-    } else if (list.size() != workers) {
-      return at(*entry, *entry->value,
-                fmt::format("{} has {} entries, but cluster.workers is {}", key.name, list.size(),
-                            workers));
+    const auto* integers = std::get_if<std::vector<std::int64_t>& (*)(Job&)>(&key.place);
+    const Status status = integers
+                              ? fill_list((*integers)(job), key, entry, workers)
+                              : fill_list(std::get<std::vector<double>& (*)(Job&)>(key.place)(job),
+                                          key, entry, workers);
+    if (!status) {
+      return status;
     }
   }
   return {};

@@ -28,7 +28,9 @@ std::string as_toml(const std::optional<T>& value, const Rule& rule) {
   return value ? as_toml(*value, rule) : "";
 }
 
-std::string as_toml(const std::vector<double>& list, const Rule& rule) {
+template <class Number>
+requires std::is_arithmetic_v<Number> std::string as_toml(const std::vector<Number>& list,
+                                                          const Rule& rule) {
   const bool all_equal = std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
   if (std::get<PerWorker>(rule).or_one_for_all && all_equal && !list.empty()) {
     return as_toml(list.front(), rule);
@@ -127,8 +129,14 @@ std::string kind_of_value(const Key<Record>& key) {
     return fmt::format("{} {}", is_number ? "number" : "integer", describe(*range));
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
-    return fmt::format("{}one number per worker, each {}",
-                       list->or_one_for_all ? "a number, or " : "", describe(list->range));
+    const bool is_integer =
+        std::holds_alternative<std::vector<std::int64_t>& (*)(Record&)>(key.place);
+    const std::string_view noun = is_integer ? "integer" : "number";
+    return fmt::format("{}one {} per worker, each {}",
+                       !list->or_one_for_all ? ""
+                       : is_integer          ? "an integer, or "
+                                             : "a number, or ",
+                       noun, describe(list->range));
   }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     if (!one_of->listed_by.empty()) {
@@ -155,7 +163,7 @@ std::string default_of(Record& defaults, const Key<Record>& key) {
     return {};
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
-    return fmt::format("all `{}`", list->otherwise);
+    return list->otherwise ? fmt::format("all `{}`", *list->otherwise) : "";
   }
   const std::string value = value_of(defaults, key);
   return value.empty() ? "" : fmt::format("`{}`", value);

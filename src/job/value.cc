@@ -86,18 +86,24 @@ Stored read(std::optional<T>& place, const toml::node& value, const std::string&
 
 // A single number for all workers is stored as a list of one; fill_lists() in parse.cc, which knows
 // the number of workers, expands it.
-Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
-            const Rule& rule) {
+template <class Number>
+requires std::is_arithmetic_v<Number> Stored read(std::vector<Number>& place,
+                                                  const toml::node& value, const std::string& label,
+                                                  const Rule& rule) {
   const auto& per_worker = std::get<PerWorker>(rule);
   place.clear();
   const auto* list = value.as_array();
   if (!list) {
     const bool is_one = value.is_number() && per_worker.or_one_for_all;
     if (!is_one) {
-      return problem(value, wrong_type(label, value,
-                                       per_worker.or_one_for_all
-                                           ? "a number, or an array of numbers, one per worker"
-                                           : "an array of numbers, one per worker"));
+      const std::string_view noun = std::integral<Number> ? "integer" : "number";
+      const std::string one =
+          !per_worker.or_one_for_all
+              ? ""
+              : fmt::format("{} {}, or ", std::integral<Number> ? "an" : "a", noun);
+      return problem(
+          value,
+          wrong_type(label, value, fmt::format("{}an array of {}s, one per worker", one, noun)));
     }
     return read(place.emplace_back(), value, label, per_worker.range);
   }
@@ -224,8 +230,8 @@ Stored read_table(Record& record, const toml::table& table, const std::string& l
 }
 
 template <class Record>
-Stored read(std::vector<Record>& place, const toml::node& value, const std::string& label,
-            const Rule&) {
+requires std::is_class_v<Record> Stored read(std::vector<Record>& place, const toml::node& value,
+                                             const std::string& label, const Rule&) {
   const auto* list = value.as_array();
   if (!list) {
     return problem(value, wrong_type(label, value, fmt::format("a list of tables, [[{}]]", label)));

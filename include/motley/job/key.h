@@ -42,9 +42,10 @@ struct Range {  // an integer or a number, depending on the Place; infinity mean
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  // min itself is not allowed
 };
-struct PerWorker {  // numbers, one per worker
+struct PerWorker {  // numbers or integers, one per worker, depending on the Place
   Range range;
-  double otherwise;     // the value for every worker if the key is not given
+  // The value for every worker if the key is not given; nullopt leaves the list empty.
+  std::optional<double> otherwise;
   bool or_one_for_all;  // a single number for all workers is allowed too
 };
 struct OneOf {
@@ -73,8 +74,8 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
-                 std::vector<Edge>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
-                 std::vector<SpeedEvent>& (*)(Record&)>;
+                 std::vector<std::int64_t>& (*)(Record&), std::vector<Edge>& (*)(Record&),
+                 std::vector<RandomSlowdown>& (*)(Record&), std::vector<SpeedEvent>& (*)(Record&)>;
 
 struct MethodSchema;  // method_schema.h
 
