@@ -3,11 +3,12 @@
 // reads what every rank prints at the end.
 //
 //   learner [--bare] [--sum] [--loop] [--hidden N] [--rate R] [--throw RANK] [--hook RANK]
-//           [--stop STEPS]
+//           [--stop STEPS] [--twice]
 //
 //   --bare     without BatchNorm and dropout: nothing mixes samples or is random
 //   --sum      the loss is a sum
 //   --loop     its own loop with the usual zero_grad(), instead of fit()
+//   --twice    calls finish() twice, which is an error; with --loop
 //   --throw    that rank throws in the middle of its third step
 //   --hook     that rank throws just before the optimizer's step
 #include <motley/trainer.h>
@@ -152,6 +153,9 @@ int main(int argc, char** argv) {
       auto loss = loss_of(*batch);
       loss.backward();
       trainer.finish(loss);
+      if (has(argc, argv, "--twice")) {
+        trainer.finish(loss);
+      }
     }
   } else {
     trainer.fit(loss_of);
