@@ -46,7 +46,7 @@ struct WorkerSummary {
   std::size_t share = 0;  // samples of a full step, at the end
   // Measured by the worker; empty if the run was too short to tell.
   std::optional<double> samples_per_second;  // at its last share, while computing
-  std::optional<Seconds> overhead_seconds;   // per step, independent of its size
+  std::optional<Seconds> overhead_seconds;   // per part, independent of its size
   std::optional<double> pace_missed;  // share of its steps that took longer than their cost (train)
 };
 
