@@ -50,7 +50,7 @@ class ScriptModel final : public TorchModel {
 };
 
 // Whether the record is there that ends a zip archive; only a comment may follow it. Torch 1.13
-// must not read an archive without one: its zip reader then seeks before the beginning, and the
+// must not read an archive without one: its zip reader then reads outside of it, and the
 // exception for that passes through C code, which loses memory.
 bool is_whole_archive(std::string_view bytes) {
   constexpr std::string_view kEndRecord = "PK\5\6";
