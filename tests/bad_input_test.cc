@@ -24,6 +24,7 @@ std::string small_job(const std::string& more) { return "name = \"small\"\n" + m
 
 // Files with one mistake each; FILES stands for their folder.
 void write_bad_files(const ScratchDir& scratch) {
+  constexpr std::size_t kImage = 28 * 28;  // pixels
   auto number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
                        static_cast<char>(value >> 8), static_cast<char>(value)};
@@ -42,9 +43,9 @@ void write_bad_files(const ScratchDir& scratch) {
       scratch.write(name + "/" + part + "-labels-idx1-ubyte", label_file);
     }
   };
-  folder("magic", images(0x999, 4, 4 * 784), labels(4));
-  folder("counts", images(0x803, 4, 4 * 784), labels(5));
-  folder("short", images(0x803, 4, 3 * 784), labels(4));
+  folder("magic", images(0x999, 4, 4 * kImage), labels(4));
+  folder("counts", images(0x803, 4, 4 * kImage), labels(5));
+  folder("short", images(0x803, 4, 3 * kImage), labels(4));
   fs::create_directories(scratch.file("gz"));
   for (const char* file : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {

@@ -230,7 +230,7 @@ void RealNode::failed(std::exception_ptr error, const std::string& reason) {
   {
     std::lock_guard lock(driver_.mutex());
     if (!first_error_) {
-      first_error_ = error;
+      first_error_ = std::move(error);
     }
   }
   stop(reason);
