@@ -288,6 +288,7 @@ TEST(MicroBatches, EveryReplicaKnowsThatOfItsWorker) {
   QuietMonitor monitor;
   Job job = compute_bound({1, 1, 1}, 30, "equal");
   job.train.micro_batch = {7, 3, 1};
+  job.train.steps = 5;
   simulate(job, task, monitor);
   EXPECT_EQ(task.micro_batches, (std::vector<std::size_t>{7, 3, 1}));
 }
