@@ -60,6 +60,36 @@ std::string idx_job(const std::string& folder) {
   return small_job("[data]\nkind = \"idx\"\npath = \"FILES/" + folder + "\"\n");
 }
 
+const std::vector<Mistake>& mistakes_about_machines() {
+  static const std::vector<Mistake> all = {
+      {"AnEventForNobody",
+       small_job("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1\n"),
+       {"job.toml:4", "cluster.event[0].worker"}},
+      {"AnEventThatOnlySimulateKnows",
+       small_job("[[cluster.event]]\nat = 1\nworker = 0\nkind = \"latency\"\nlatency = 1\n"),
+       {"job.toml:5", "cluster.event[0].kind = \"latency\"", "simulated"}},
+      {"AnEventWithTheKeyOfAnotherKind",
+       small_job("[[cluster.event]]\nat = 1\nworker = 0\nbandwidth = 1\n"),
+       {"job.toml:5", "cluster.event[0].bandwidth", "kind is \"speed\""}},
+      {"HostsOfTheWrongLength",
+       small_job("[cluster]\nhosts = [0, 0, 1]\n"),
+       {"job.toml:3", "cluster.hosts", "3", "4"}},
+      {"AMachineWithTwoLinks",
+       small_job("[cluster]\nhosts = [0, 0, 1, 1]\nbandwidth = [1, 2, 3, 3]\n"),
+       {"job.toml:4", "cluster.bandwidth", "worker 0", "worker 1", "cluster.hosts"}},
+      {"AMatrixThatIsNotSquare",
+       small_job("[cluster]\nworkers = 2\nlatency = [[0, 1],\n [1]]\n"),
+       {"job.toml:5", "cluster.latency[1]", "1 entries", "2 rows"}},
+      {"QuotasWithOverhead",
+       small_job("[cluster]\nisolate = \"cgroup\"\noverhead = 1\n"),
+       {"job.toml:4", "cluster.overhead", "cgroup"}},
+      {"AQuotaThatTheKernelCannotHold",
+       small_job("[cluster]\nisolate = \"cgroup\"\nspeeds = [1, 1, 1, 1e-6]\n"),
+       {"cluster.isolate", "worker 3", "cluster.speeds"}},
+  };
+  return all;
+}
+
 const std::vector<Mistake>& mistakes_in_jobs() {
   static const std::vector<Mistake> all = {
       {"UnknownKey", small_job("[train]\nbach = 3\n"), {"job.toml:3", "train.bach", "train.batch"}},
@@ -94,30 +124,6 @@ const std::vector<Mistake>& mistakes_in_jobs() {
       {"FewerSamplesThanWorkers",
        small_job("[train]\nbatch = 3\n"),
        {"job.toml:3", "train.batch", "cluster.workers"}},
-      {"AnEventForNobody",
-       small_job("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1\n"),
-       {"job.toml:4", "cluster.event[0].worker"}},
-      {"AnEventThatOnlySimulateKnows",
-       small_job("[[cluster.event]]\nat = 1\nworker = 0\nkind = \"latency\"\nlatency = 1\n"),
-       {"job.toml:5", "cluster.event[0].kind = \"latency\"", "simulated"}},
-      {"AnEventWithTheKeyOfAnotherKind",
-       small_job("[[cluster.event]]\nat = 1\nworker = 0\nbandwidth = 1\n"),
-       {"job.toml:5", "cluster.event[0].bandwidth", "kind is \"speed\""}},
-      {"HostsOfTheWrongLength",
-       small_job("[cluster]\nhosts = [0, 0, 1]\n"),
-       {"job.toml:3", "cluster.hosts", "3", "4"}},
-      {"AMachineWithTwoLinks",
-       small_job("[cluster]\nhosts = [0, 0, 1, 1]\nbandwidth = [1, 2, 3, 3]\n"),
-       {"job.toml:4", "cluster.bandwidth", "worker 0", "worker 1", "cluster.hosts"}},
-      {"AMatrixThatIsNotSquare",
-       small_job("[cluster]\nworkers = 2\nlatency = [[0, 1],\n [1]]\n"),
-       {"job.toml:5", "cluster.latency[1]", "1 entries", "2 rows"}},
-      {"QuotasWithOverhead",
-       small_job("[cluster]\nisolate = \"cgroup\"\noverhead = 1\n"),
-       {"job.toml:4", "cluster.overhead", "cgroup"}},
-      {"AQuotaThatTheKernelCannotHold",
-       small_job("[cluster]\nisolate = \"cgroup\"\nspeeds = [1, 1, 1, 1e-6]\n"),
-       {"cluster.isolate", "worker 3", "cluster.speeds"}},
       {"Syntax", "name = \n", {"job.toml:1"}},
       {"MoreServersThanWorkers",
        small_job("[strategy]\nsync = \"ps_asp\"\nps.servers = 9\n"),

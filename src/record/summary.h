@@ -75,6 +75,7 @@ struct Summary {
   std::vector<WorkerSummary> workers;
   std::vector<ServerSummary> servers;            // empty if the method has no servers
   std::optional<std::int64_t> simulated_events;  // simulate
+  std::optional<int> simulator;                  // simulate: version of the model of machines
 };
 
 // When the target was first reached; nullopt if it was not reached or there is none.
