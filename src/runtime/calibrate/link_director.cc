@@ -1,0 +1,205 @@
+#include "runtime/calibrate/link_director.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace motley {
+namespace {
+
+// A transfer that takes this long is long enough: what it costs once, and a thread that wakes late,
+// are a small part of it.
+constexpr Seconds kLongEnough = 0.1;
+constexpr double kFewBytes = 64 << 10;
+constexpr double kMostBytes = 512 << 20;
+constexpr double kSmaller = 4;  // the smaller of two sizes is so many times smaller
+constexpr int kRepeats = 5;
+constexpr int kRoughRepeats = 1;
+constexpr int kPingRepeats = 20;
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// A message of no size still has a frame, which takes its time on the link.
+Seconds without_frame(Seconds latency, double bandwidth) {
+  return std::max(0.0, latency - static_cast<double>(kFrameBytes) / bandwidth);
+}
+
+std::vector<std::vector<Rank>> ranks_by_machine(const std::vector<int>& machines) {
+  std::vector<std::vector<Rank>> ranks;
+  for (std::size_t rank = 0; rank < machines.size(); ++rank) {
+    const auto machine = static_cast<std::size_t>(machines[rank]);
+    ranks.resize(std::max(ranks.size(), machine + 1));
+    ranks[machine].push_back(static_cast<Rank>(rank));
+  }
+  return ranks;
+}
+
+}  // namespace
+
+MeasuredLinks LinkDirector::measure(const std::vector<int>& machines, int ranks) {
+  MeasuredLinks links;
+  links.machines = machines;
+  if (links.machines.empty()) {
+    links.machines.resize(static_cast<std::size_t>(ranks));
+    std::iota(links.machines.begin(), links.machines.end(), 0);
+  }
+  measure_within(links);
+  if (links.machine_count() > 1) {
+    measure_between(links);
+  }
+  end(ranks);
+  return links;
+}
+
+// Servers are left out: a worker does not send to itself and them alike.
+void LinkDirector::measure_within(MeasuredLinks& links) {
+  std::vector<double> latencies;
+  std::vector<double> bandwidths;
+  for (std::vector<Rank>& ranks : ranks_by_machine(links.machines)) {
+    std::erase_if(ranks, [&](Rank rank) { return rank >= node_.size(); });
+    if (ranks.size() < 2) {
+      continue;
+    }
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      latencies.push_back(latency(ranks[i], ranks[(i + 1) % ranks.size()]));
+    }
+    bandwidths.push_back(median(rates(shifted(ranks, 1), kRepeats)));
+  }
+  if (!latencies.empty()) {
+    const double bandwidth = median(bandwidths);
+    links.within = {without_frame(median(latencies), bandwidth), bandwidth};
+  }
+}
+
+void LinkDirector::measure_between(MeasuredLinks& links) {
+  std::vector<Rank> ranks;  // one of each machine
+  for (const auto& of_machine : ranks_by_machine(links.machines)) {
+    ranks.push_back(of_machine.front());
+  }
+  const std::size_t count = ranks.size();
+  links.latency = latencies(ranks);
+  // Roughly what each can send and take, to divide the bytes of a fan by.
+  std::vector<double> up(count);
+  std::vector<double> down(count);
+  for (std::size_t shift = 1; shift < count; shift *= 2) {
+    const auto found = rates(shifted(ranks, shift), kRoughRepeats);
+    for (std::size_t i = 0; i < count; ++i) {
+      up[i] = std::max(up[i], found[i]);
+      down[(i + shift) % count] = std::max(down[(i + shift) % count], found[i]);
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    links.up.push_back(rates({fan(ranks, i, false, down)}, kRepeats).front());
+    links.down.push_back(rates({fan(ranks, i, true, up)}, kRepeats).front());
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < count; ++j) {
+      const double slowest = std::min({links.up[i], links.down[j], links.up[j], links.down[i]});
+      links.latency[i][j] = i == j ? 0 : without_frame(links.latency[i][j], slowest);
+    }
+  }
+  const auto at_once = rates(shifted(ranks, 1), kRepeats);
+  links.together = std::accumulate(at_once.begin(), at_once.end(), 0.0);
+}
+
+std::vector<std::vector<Seconds>> LinkDirector::latencies(const std::vector<Rank>& ranks) {
+  std::vector<std::vector<Seconds>> all(ranks.size(), std::vector<Seconds>(ranks.size()));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      all[i][j] = all[j][i] = latency(ranks[i], ranks[j]);
+    }
+  }
+  return all;
+}
+
+// The first message opens the connection, and does not count.
+Seconds LinkDirector::latency(Rank one, Rank other) {
+  order(with_one(one, other), 0, kPingRepeats + 1);
+  std::vector<Seconds> seconds = report(one);
+  seconds.erase(seconds.begin());
+  return median(seconds) / 2;
+}
+
+std::vector<LinkDirector::Exchange> LinkDirector::shifted(const std::vector<Rank>& ranks,
+                                                          std::size_t shift) {
+  std::vector<Exchange> exchanges;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    exchanges.push_back(with_one(ranks[i], ranks[(i + shift) % ranks.size()]));
+  }
+  return exchanges;
+}
+
+LinkDirector::Exchange LinkDirector::fan(const std::vector<Rank>& ranks, std::size_t by, bool pull,
+                                         const std::vector<double>& can_take) {
+  const double all = std::accumulate(can_take.begin(), can_take.end(), 0.0) - can_take[by];
+  Exchange exchange{.by = ranks[by], .pull = pull};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i != by) {
+      exchange.with.push_back(ranks[i]);
+      exchange.parts.push_back(can_take[i] / all);
+    }
+  }
+  return exchange;
+}
+
+// Two sizes, of which the larger takes long enough.
+std::vector<double> LinkDirector::rates(const std::vector<Exchange>& exchanges, int repeats) {
+  constexpr double kLeastGrowth = 2;
+  constexpr double kMostGrowth = 8;
+  constexpr Seconds kTick = 1e-9;  // no difference is smaller
+  double bytes = kFewBytes;
+  for (;;) {
+    const Seconds longest = std::ranges::max(times(exchanges, bytes));
+    if (longest >= kLongEnough || bytes >= kMostBytes) {
+      break;
+    }
+    bytes *= std::clamp(1.5 * kLongEnough / std::max(longest, kTick), kLeastGrowth, kMostGrowth);
+  }
+  std::vector<std::vector<double>> found(exchanges.size());
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    const auto small = times(exchanges, bytes / kSmaller);
+    const auto large = times(exchanges, bytes);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      found[i].push_back((bytes - bytes / kSmaller) / std::max(kTick, large[i] - small[i]));
+    }
+  }
+  std::vector<double> rates(found.size());
+  std::ranges::transform(found, rates.begin(), median);
+  return rates;
+}
+
+std::vector<Seconds> LinkDirector::times(const std::vector<Exchange>& exchanges, double bytes) {
+  for (const Exchange& exchange : exchanges) {
+    order(exchange, bytes, 1);
+  }
+  std::vector<Seconds> seconds;
+  for (const Exchange& exchange : exchanges) {
+    seconds.push_back(report(exchange.by).front());
+  }
+  return seconds;
+}
+
+void LinkDirector::order(const Exchange& exchange, double bytes, std::int64_t repeats) {
+  ProbeOrder order{.pull = exchange.pull, .repeats = repeats, .peers = exchange.with, .bytes = {}};
+  for (const double part : exchange.parts) {
+    order.bytes.push_back(std::llround(bytes * part));
+  }
+  node_.send(exchange.by, kProbeChannel, {.tag = static_cast<std::int64_t>(ProbeKind::kOrder)},
+             encode_order(order));
+}
+
+std::vector<Seconds> LinkDirector::report(Rank by) {
+  return decode_seconds(node_.receive({kProbeChannel, by}).payload);
+}
+
+void LinkDirector::end(int ranks) {
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    node_.send(rank, kProbeChannel, {.tag = static_cast<std::int64_t>(ProbeKind::kEnd)});
+  }
+}
+
+}  // namespace motley
