@@ -18,6 +18,7 @@ from ranks import environment
 
 PORT = "29500"
 RATE = "100mbit"
+BURST = "16kb"  # at full speed, of a model of 1 MB
 PATIENCE = 300  # seconds for one run
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 
@@ -41,7 +42,7 @@ momentum = 0
 sync = "{sync}"
 [cluster]
 workers = {workers}
-unit = 5e-3
+unit = 20e-3
 """
 
 # How far real seconds may be from simulated ones, and how many steps take a few seconds.
@@ -71,8 +72,9 @@ class ShapedCluster:
 
     def __enter__(self):
         self.hosts.__enter__()
+        self.hosts.enlarge_packets()
         for host in range(1 + self.workers):
-            self.hosts.slow_down(host, RATE)
+            self.hosts.slow_down(host, RATE, BURST)
         return self
 
     def __exit__(self, *exception):

@@ -7,13 +7,13 @@
 namespace motley {
 namespace {
 
-// A transfer that takes this long is long enough: what it costs once, and a thread that wakes late,
-// are a small part of it.
+// If half of a transfer takes this long, it is long enough: what it costs once, and a thread that
+// wakes late, are a small part of it.
 constexpr Seconds kLongEnough = 0.1;
 constexpr double kFewBytes = 64 << 10;
 constexpr double kMostBytes = 512 << 20;
-constexpr double kSmaller = 4;  // the smaller of two sizes is so many times smaller
-constexpr int kRepeats = 5;
+constexpr Seconds kInstant = 1e-9;  // no time is measured more exactly
+constexpr int kRepeats = 3;
 constexpr int kRoughRepeats = 1;
 constexpr int kPingRepeats = 20;
 
@@ -21,6 +21,15 @@ double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+Seconds least(const std::vector<std::vector<Seconds>>& between) {
+  Seconds least = between[0][1];
+  for (std::size_t i = 1; i < between.size(); ++i) {
+    least = std::min(least, *std::min_element(between[i].begin(),
+                                              between[i].begin() + static_cast<std::ptrdiff_t>(i)));
+  }
+  return least;
 }
 
 // A message of no size still has a frame, which takes its time on the link.
@@ -39,6 +48,20 @@ std::vector<std::vector<Rank>> ranks_by_machine(const std::vector<int>& machines
 }
 
 }  // namespace
+
+double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip) {
+  const auto all = std::accumulate(arrivals.bytes.begin(), arrivals.bytes.end(), std::int64_t{0});
+  std::int64_t so_far = 0;
+  double best = 0;
+  for (std::size_t i = 0; i < arrivals.at.size(); ++i) {
+    so_far += arrivals.bytes[i];
+    if (2 * so_far >= all) {
+      best = std::max(
+          best, static_cast<double>(so_far) / std::max(kInstant, arrivals.at[i] - round_trip));
+    }
+  }
+  return best;
+}
 
 MeasuredLinks LinkDirector::measure(const std::vector<int>& machines, int ranks) {
   MeasuredLinks links;
@@ -67,7 +90,7 @@ void LinkDirector::measure_within(MeasuredLinks& links) {
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       latencies.push_back(latency(ranks[i], ranks[(i + 1) % ranks.size()]));
     }
-    bandwidths.push_back(median(rates(shifted(ranks, 1), kRepeats)));
+    bandwidths.push_back(median(rates(shifted(ranks, 1), 2 * median(latencies), kRepeats)));
   }
   if (!latencies.empty()) {
     const double bandwidth = median(bandwidths);
@@ -82,19 +105,20 @@ void LinkDirector::measure_between(MeasuredLinks& links) {
   }
   const std::size_t count = ranks.size();
   links.latency = latencies(ranks);
+  const Seconds round_trip = 2 * least(links.latency);
   // Roughly what each can send and take, to divide the bytes of a fan by.
   std::vector<double> up(count);
   std::vector<double> down(count);
   for (std::size_t shift = 1; shift < count; shift *= 2) {
-    const auto found = rates(shifted(ranks, shift), kRoughRepeats);
+    const auto found = rates(shifted(ranks, shift), round_trip, kRoughRepeats);
     for (std::size_t i = 0; i < count; ++i) {
       up[i] = std::max(up[i], found[i]);
       down[(i + shift) % count] = std::max(down[(i + shift) % count], found[i]);
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    links.up.push_back(rates({fan(ranks, i, false, down)}, kRepeats).front());
-    links.down.push_back(rates({fan(ranks, i, true, up)}, kRepeats).front());
+    links.up.push_back(rates({fan(ranks, i, false, down)}, round_trip, kRepeats).front());
+    links.down.push_back(rates({fan(ranks, i, true, up)}, round_trip, kRepeats).front());
   }
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < count; ++j) {
@@ -102,7 +126,7 @@ void LinkDirector::measure_between(MeasuredLinks& links) {
       links.latency[i][j] = i == j ? 0 : without_frame(links.latency[i][j], slowest);
     }
   }
-  const auto at_once = rates(shifted(ranks, 1), kRepeats);
+  const auto at_once = rates(shifted(ranks, 1), round_trip, kRepeats);
   links.together = std::accumulate(at_once.begin(), at_once.end(), 0.0);
 }
 
@@ -116,11 +140,14 @@ std::vector<std::vector<Seconds>> LinkDirector::latencies(const std::vector<Rank
   return all;
 }
 
-// The first message opens the connection, and does not count.
+// The first message opens the connection, and does not count. Of the others the faster half counts:
+// a busy machine answers later.
 Seconds LinkDirector::latency(Rank one, Rank other) {
-  order(with_one(one, other), 0, kPingRepeats + 1);
-  std::vector<Seconds> seconds = report(one);
+  order({one, false, {other}, {1}}, 0, kPingRepeats + 1);
+  std::vector<Seconds> seconds = report(one).at;
   seconds.erase(seconds.begin());
+  std::ranges::sort(seconds);
+  seconds.resize(seconds.size() / 2);
   return median(seconds) / 2;
 }
 
@@ -128,7 +155,7 @@ std::vector<LinkDirector::Exchange> LinkDirector::shifted(const std::vector<Rank
                                                           std::size_t shift) {
   std::vector<Exchange> exchanges;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    exchanges.push_back(with_one(ranks[i], ranks[(i + shift) % ranks.size()]));
+    exchanges.push_back({ranks[(i + shift) % ranks.size()], true, {ranks[i]}, {1}});
   }
   return exchanges;
 }
@@ -146,25 +173,27 @@ LinkDirector::Exchange LinkDirector::fan(const std::vector<Rank>& ranks, std::si
   return exchange;
 }
 
-// Two sizes, of which the larger takes long enough.
-std::vector<double> LinkDirector::rates(const std::vector<Exchange>& exchanges, int repeats) {
+std::vector<double> LinkDirector::rates(const std::vector<Exchange>& exchanges, Seconds round_trip,
+                                        int repeats) {
   constexpr double kLeastGrowth = 2;
   constexpr double kMostGrowth = 8;
-  constexpr Seconds kTick = 1e-9;  // no difference is smaller
-  double bytes = kFewBytes;
-  for (;;) {
-    const Seconds longest = std::ranges::max(times(exchanges, bytes));
-    if (longest >= kLongEnough || bytes >= kMostBytes) {
-      break;
+  const auto half_time = [&](double bytes) {
+    Seconds longest = 0;
+    for (const ProbeArrivals& arrivals : exchange(exchanges, bytes)) {
+      longest = std::max(longest, bytes / arrival_rate(arrivals, 0) / 2);
     }
-    bytes *= std::clamp(1.5 * kLongEnough / std::max(longest, kTick), kLeastGrowth, kMostGrowth);
+    return longest;
+  };
+  double bytes = kFewBytes;
+  for (Seconds half = half_time(bytes); half < kLongEnough && bytes < kMostBytes;
+       half = half_time(bytes)) {
+    bytes *= std::clamp(1.2 * kLongEnough / std::max(half, kInstant), kLeastGrowth, kMostGrowth);
   }
   std::vector<std::vector<double>> found(exchanges.size());
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto small = times(exchanges, bytes / kSmaller);
-    const auto large = times(exchanges, bytes);
+    const auto all = exchange(exchanges, bytes);
     for (std::size_t i = 0; i < found.size(); ++i) {
-      found[i].push_back((bytes - bytes / kSmaller) / std::max(kTick, large[i] - small[i]));
+      found[i].push_back(arrival_rate(all[i], round_trip));
     }
   }
   std::vector<double> rates(found.size());
@@ -172,15 +201,16 @@ std::vector<double> LinkDirector::rates(const std::vector<Exchange>& exchanges, 
   return rates;
 }
 
-std::vector<Seconds> LinkDirector::times(const std::vector<Exchange>& exchanges, double bytes) {
-  for (const Exchange& exchange : exchanges) {
-    order(exchange, bytes, 1);
+std::vector<ProbeArrivals> LinkDirector::exchange(const std::vector<Exchange>& exchanges,
+                                                  double bytes) {
+  for (const Exchange& each : exchanges) {
+    order(each, bytes, 1);
   }
-  std::vector<Seconds> seconds;
-  for (const Exchange& exchange : exchanges) {
-    seconds.push_back(report(exchange.by).front());
+  std::vector<ProbeArrivals> arrivals;
+  for (const Exchange& each : exchanges) {
+    arrivals.push_back(report(each.by));
   }
-  return seconds;
+  return arrivals;
 }
 
 void LinkDirector::order(const Exchange& exchange, double bytes, std::int64_t repeats) {
@@ -188,17 +218,16 @@ void LinkDirector::order(const Exchange& exchange, double bytes, std::int64_t re
   for (const double part : exchange.parts) {
     order.bytes.push_back(std::llround(bytes * part));
   }
-  node_.send(exchange.by, kProbeChannel, {.tag = static_cast<std::int64_t>(ProbeKind::kOrder)},
-             encode_order(order));
+  node_.send(exchange.by, kProbeChannel, probe_header(ProbeKind::kOrder), encode_order(order));
 }
 
-std::vector<Seconds> LinkDirector::report(Rank by) {
-  return decode_seconds(node_.receive({kProbeChannel, by}).payload);
+ProbeArrivals LinkDirector::report(Rank by) {
+  return decode_arrivals(node_.receive({kProbeChannel, by}).payload);
 }
 
 void LinkDirector::end(int ranks) {
   for (Rank rank = 0; rank < ranks; ++rank) {
-    node_.send(rank, kProbeChannel, {.tag = static_cast<std::int64_t>(ProbeKind::kEnd)});
+    node_.send(rank, kProbeChannel, probe_header(ProbeKind::kEnd));
   }
 }
 

@@ -10,6 +10,12 @@
 
 namespace motley {
 
+// The bytes per second that arrived from the beginning until the first half, or more, was there;
+// the best of these moments. Packets that are lost delay what comes after them, often the end of a
+// transfer by far, and nothing makes bytes arrive before the link can carry them. The first cannot
+// arrive before a round trip without bytes is over.
+double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip);
+
 class LinkDirector {
  public:
   explicit LinkDirector(Node& node) : node_(node) {}
@@ -26,8 +32,8 @@ class LinkDirector {
     std::vector<Rank> with = {};
     std::vector<double> parts = {};  // of each of them; in all 1
   };
-  static Exchange with_one(Rank by, Rank other) { return {by, false, {other}, {1}}; }
-  // Each rank sends to the one that comes `shift` after it.
+  // Each rank sends to the one that comes `shift` after it, which asks for it: so nothing but the
+  // bytes themselves is on the way.
   static std::vector<Exchange> shifted(const std::vector<Rank>& ranks, std::size_t shift);
   // One rank exchanges with all others, in proportion to what they can take.
   static Exchange fan(const std::vector<Rank>& ranks, std::size_t by, bool pull,
@@ -39,12 +45,14 @@ class LinkDirector {
   Seconds latency(Rank one, Rank other);
   void end(int ranks);
 
-  // The exchanges go on at once. Returns the bytes per second of each.
-  std::vector<double> rates(const std::vector<Exchange>& exchanges, int repeats);
-  // The seconds that each takes with so many bytes.
-  std::vector<Seconds> times(const std::vector<Exchange>& exchanges, double bytes);
+  // The exchanges go on at once. Returns the bytes per second of each. `round_trip` is that of a
+  // message without bytes.
+  std::vector<double> rates(const std::vector<Exchange>& exchanges, Seconds round_trip,
+                            int repeats);
+  // The arrivals of each, with so many bytes.
+  std::vector<ProbeArrivals> exchange(const std::vector<Exchange>& exchanges, double bytes);
   void order(const Exchange& exchange, double bytes, std::int64_t repeats);
-  std::vector<Seconds> report(Rank by);
+  ProbeArrivals report(Rank by);
 
   Node& node_;
 };

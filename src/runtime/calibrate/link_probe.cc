@@ -1,5 +1,9 @@
 #include "runtime/calibrate/link_probe.h"
 
+#include <algorithm>
+#include <array>
+#include <numeric>
+
 #include "runtime/calibrate/link_director.h"
 #include "runtime/calibrate/probe_messages.h"
 #include "sync/registry.h"
@@ -15,21 +19,26 @@ class ProbeParticipant {
   void take_part() {
     while (true) {
       const Message message = node_.receive({kProbeChannel});
+      const auto bytes = static_cast<std::int64_t>(message.payload.size());
       switch (probe_kind(message)) {
         case ProbeKind::kOrder:
           order_ = decode_order(message.payload);
-          seconds_.clear();
+          arrivals_ = {};
+          repeats_ = 0;
           begin();
           break;
-        case ProbeKind::kRequest:
-          send_bytes(message.from, {.tag = static_cast<std::int64_t>(ProbeKind::kReply)},
-                     message.header.a);
+        case ProbeKind::kPushed:
+          node_.send(message.from, kProbeChannel, probe_header(ProbeKind::kReceived, bytes));
           break;
-        case ProbeKind::kReply:
-          on_reply();
+        case ProbeKind::kReceived:
+          on_arrival(message.header.a);
           break;
-        case ProbeKind::kPiece:
-          break;  // the last part of the transfer will be a request or a reply
+        case ProbeKind::kPull:
+          send_pieces(std::array{message.from}, std::array{message.header.a}, ProbeKind::kPulled);
+          break;
+        case ProbeKind::kPulled:
+          on_arrival(bytes);
+          break;
         default:
           return;
       }
@@ -37,55 +46,71 @@ class ProbeParticipant {
   }
 
  private:
+  static constexpr std::int64_t kMostPieceBytes = 1 << 20;
+  static constexpr std::int64_t kPieces = 32;  // or more, if they would be too large
+  // Between two repeats. A rank that has waited is slower to answer than one that was just asked,
+  // and in training ranks wait for milliseconds.
+  static constexpr Seconds kPause = 2e-3;
+
+  // Enough pieces to see how fast they arrive, and not so large that they need much memory.
+  static std::int64_t piece_of(std::int64_t bytes) {
+    return std::clamp(bytes / kPieces, std::int64_t{1}, kMostPieceBytes);
+  }
+
   void begin() {
     began_ = node_.now();
-    awaited_ = order_.peers.size();
+    awaited_ = std::accumulate(order_.bytes.begin(), order_.bytes.end(), std::int64_t{0});
+    if (!order_.pull) {
+      return send_pieces(order_.peers, order_.bytes, ProbeKind::kPushed);
+    }
     for (std::size_t i = 0; i < order_.peers.size(); ++i) {
-      const std::int64_t bytes = order_.bytes[i];
-      const Header request{.tag = static_cast<std::int64_t>(ProbeKind::kRequest),
-                           .a = order_.pull ? bytes : 0};
-      send_bytes(order_.peers[i], request, order_.pull ? 0 : bytes);
+      node_.send(order_.peers[i], kProbeChannel, probe_header(ProbeKind::kPull, order_.bytes[i]));
     }
   }
 
-  void on_reply() {
-    if (awaited_ == 0 || --awaited_ > 0) {
+  void on_arrival(std::int64_t bytes) {
+    arrivals_.at.push_back(node_.now() - began_);
+    arrivals_.bytes.push_back(bytes);
+    awaited_ -= bytes;
+    if (awaited_ > 0) {
       return;
     }
-    seconds_.push_back(node_.now() - began_);
-    if (std::ssize(seconds_) < order_.repeats) {
+    if (++repeats_ < order_.repeats) {
       node_.sleep(kPause);
       begin();
     } else {
-      node_.send(kCoordinator, kProbeChannel, {}, encode_seconds(seconds_));
+      node_.send(kCoordinator, kProbeChannel, {}, encode_arrivals(arrivals_));
     }
   }
 
-  // In pieces, as methods send their models, so that the receiver needs little memory.
-  void send_bytes(Rank to, Header last, std::int64_t bytes) {
-    for (; bytes > kPieceBytes; bytes -= kPieceBytes) {
-      node_.send(to, kProbeChannel, {.tag = static_cast<std::int64_t>(ProbeKind::kPiece)},
-                 payload(kPieceBytes));
+  // To all of them in turn; at least one piece to each.
+  void send_pieces(std::span<const Rank> to, std::span<const std::int64_t> bytes, ProbeKind kind) {
+    bool more = true;
+    for (std::int64_t round = 0; more; ++round) {
+      more = false;
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const std::int64_t piece = piece_of(bytes[i]);
+        const std::int64_t left = bytes[i] - round * piece;
+        if (left > 0 || round == 0) {
+          node_.send(to[i], kProbeChannel, probe_header(kind), payload(std::min(piece, left)));
+        }
+        more = more || left > piece;
+      }
     }
-    node_.send(to, kProbeChannel, last, payload(bytes));
   }
 
   Payload payload(std::int64_t bytes) const {
     return Payload::adopt(piece_, std::span(*piece_).first(static_cast<std::size_t>(bytes)));
   }
 
-  static constexpr std::int64_t kPieceBytes = 1 << 20;
-  // Between two repeats. A rank that has waited is slower to answer than one that was just asked,
-  // and in training ranks wait for milliseconds.
-  static constexpr Seconds kPause = 2e-3;
-
   Node& node_;
   const std::shared_ptr<const std::vector<std::byte>> piece_ =
-      std::make_shared<const std::vector<std::byte>>(kPieceBytes, std::byte{1});
+      std::make_shared<const std::vector<std::byte>>(kMostPieceBytes, std::byte{1});
   ProbeOrder order_;
-  std::vector<Seconds> seconds_;  // of the order's repeats so far
+  ProbeArrivals arrivals_;  // of all repeats so far
+  std::int64_t repeats_ = 0;
   Seconds began_ = 0;
-  std::size_t awaited_ = 0;  // replies
+  std::int64_t awaited_ = 0;  // bytes
 };
 
 // Takes part in begin(), and computes nothing.

@@ -8,9 +8,8 @@
 //   const auto links = links_of(outcome.service.figures);   // runtime/calibrate/measured_links.h
 //
 // The service on the coordinator orders one rank, or all of them at once, to exchange bytes with
-// others. A rank that has sent to all of them, and has an answer of each, reports how long that
-// took: one clock measures a whole exchange, so clocks need not agree. Bandwidth is the difference
-// of two sizes over the difference of their times, so what a transfer costs once is left out.
+// others, in pieces. The rank reports when each piece has arrived, there or with itself: one clock
+// measures a whole exchange, so clocks need not agree.
 //
 // What is measured:
 // - Latency: half the time of a message of no size and its answer, between any two machines.
@@ -21,7 +20,7 @@
 //   share something else (cluster.backbone).
 // - Within a machine: each of its workers sends to the next at once.
 //
-// Cost: about half a second per machine and direction, 20 messages per pair of machines.
+// Cost: about a second per machine and direction, 20 messages per pair of machines.
 #pragma once
 
 #include "motley/job/job.h"

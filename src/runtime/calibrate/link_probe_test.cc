@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "job/print.h"
+#include "runtime/calibrate/link_director.h"
 #include "runtime/calibrate/measured_links.h"
 #include "sync/registry.h"
 #include "tests/job_text.h"
@@ -58,6 +59,17 @@ TEST(LinkProbe, FindsASlowWorker) {
   expect_all(links.up, {1.25e8, 1.25e8, 1.25e7, 1.25e8, 1.25e8, 1.25e8});
   expect_all(links.down, links.up);
 }
+
+TEST(ArrivalRate, LeavesOutHowATransferEnds) {
+  EXPECT_DOUBLE_EQ(arrival_rate({{2, 3, 4, 5, 6, 20}, {1, 1, 1, 1, 1, 1}}, 1), 1);
+}
+
+// What was lost came late, and then all at once.
+TEST(ArrivalRate, IsNotMisledByWhatArrivesTogether) {
+  EXPECT_DOUBLE_EQ(arrival_rate({{1, 4, 4, 4, 5, 6}, {1, 1, 1, 1, 1, 1}}, 0), 1);
+}
+
+TEST(ArrivalRate, OfOnePieceIsTheWhole) { EXPECT_DOUBLE_EQ(arrival_rate({{2}, {6}}, 0), 3); }
 
 // The probe is passed to worker processes as text.
 TEST(LinkProbe, IsAJobThatAFileCanHold) {

@@ -3,11 +3,14 @@
 //
 //   coordinator                rank                          other ranks
 //     kOrder {ProbeOrder}  ->
-//                                kPiece ... kRequest      ->                 the bytes, if it
-//                                pushes
-//                                                         <-  kPiece ... kReply     if it pulls
-//                          <-    the seconds of each repeat
-//     kEnd                 ->                             ->                 to all
+//                                kPushed, kPushed ...  ->                    if it pushes: in
+//                                pieces,
+//                                                      <-    kReceived ...   each of which is
+//                                                      answered
+//                                kPull {bytes}         ->                    if it pulls
+//                                                      <-    kPulled ...
+//                          <-    the Arrivals
+//     kEnd                 ->                          ->                    to all
 #pragma once
 
 #include <cstdint>
@@ -23,14 +26,18 @@ inline constexpr Channel kProbeChannel = method_channel(0);
 
 enum class ProbeKind : std::int64_t {
   kOrder = 1,
-  kPiece,    // part of a transfer
-  kRequest,  // the last part; header.a is the number of bytes to answer with
-  kReply,    // the last part of an answer
+  kPushed,    // a piece of a transfer, to be answered
+  kReceived,  // header.a bytes have arrived
+  kPull,      // send me header.a bytes
+  kPulled,    // a piece of them
   kEnd,
 };
 
 inline ProbeKind probe_kind(const Message& message) {
   return static_cast<ProbeKind>(message.header.tag);
+}
+inline Header probe_header(ProbeKind kind, std::int64_t a = 0) {
+  return {.tag = static_cast<std::int64_t>(kind), .a = a};
 }
 
 // Exchange bytes with all of these ranks at once, and that several times, one after the other.
@@ -39,6 +46,13 @@ struct ProbeOrder {
   std::int64_t repeats = 1;
   std::vector<Rank> peers;
   std::vector<std::int64_t> bytes;  // one number per peer
+};
+
+// The pieces that have arrived, by the clock of the rank that was ordered: at its end if it pulls,
+// and at the other if it pushes, as far as it knows by then.
+struct ProbeArrivals {
+  std::vector<Seconds> at;  // since the beginning of the exchange
+  std::vector<std::int64_t> bytes;
 };
 
 inline Payload encode_order(const ProbeOrder& order) {
@@ -64,19 +78,23 @@ inline ProbeOrder decode_order(const Payload& payload) {
   return order;
 }
 
-inline Payload encode_seconds(const std::vector<Seconds>& seconds) {
+inline Payload encode_arrivals(const ProbeArrivals& arrivals) {
   ByteWriter writer;
-  writer.put_numbers(std::span<const Seconds>(seconds));
+  writer.put_numbers(std::span<const Seconds>(arrivals.at));
+  writer.put_numbers(std::span<const std::int64_t>(arrivals.bytes));
   return Payload::copy_of(writer.bytes());
 }
 
-inline std::vector<Seconds> decode_seconds(const Payload& payload) {
+// Throws std::runtime_error if the bytes are not arrivals.
+inline ProbeArrivals decode_arrivals(const Payload& payload) {
   ByteReader reader(payload.bytes());
-  auto seconds = reader.get_numbers<Seconds>();
-  if (!reader.complete() || seconds.empty()) {
+  ProbeArrivals arrivals;
+  arrivals.at = reader.get_numbers<Seconds>();
+  arrivals.bytes = reader.get_numbers<std::int64_t>();
+  if (!reader.complete() || arrivals.at.empty() || arrivals.at.size() != arrivals.bytes.size()) {
     throw std::runtime_error("a worker's report is damaged");
   }
-  return seconds;
+  return arrivals;
 }
 
 }  // namespace motley
