@@ -45,7 +45,7 @@ class Pairs final : public Strategy {
     const Block model = context_.replica.parameters();
     node.send(peer, kModels, {.tag = round_}, payload_of(model));
     const Message theirs = node.receive({kModels, peer});
-    node.busy(0, [&] {
+    node.process(3 * model.size * sizeof(float), [&] {  // two models read, one written
       for (std::size_t i = 0; i < model.floats().size(); ++i) {
         model.data[i] = (model.data[i] + theirs.payload.floats()[i]) / 2;
       }

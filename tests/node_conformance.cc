@@ -293,6 +293,42 @@ TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
   });
 }
 
+TEST_P(NodeConformance, ProcessRunsItsBodyOnceAndToTheEnd) {
+  run_on_all(2, [](Node& node) {
+    int runs = 0;
+    for (const std::size_t bytes : {0, 1, 1'000'000}) {
+      const Seconds began = node.now();
+      node.process(bytes, [&] { ++runs; });
+      EXPECT_GE(node.now(), began);
+    }
+    EXPECT_EQ(runs, 3);
+  });
+}
+
+TEST_P(NodeConformance, AnExceptionOfAProcessingBodyComesOutAsItIs) {
+  run_on_all(2, [](Node& node) {
+    EXPECT_THROW(node.process(1'000, [] { throw std::out_of_range("place"); }), std::out_of_range);
+    int runs = 0;
+    node.process(1'000, [&] { ++runs; });
+    EXPECT_EQ(runs, 1);
+  });
+}
+
+// What arrives meanwhile is there afterwards.
+TEST_P(NodeConformance, MessagesArriveWhileANodeProcesses) {
+  run({[](Node& node) {
+         for (int i = 0; i < 100; ++i) {
+           node.process(100'000, [] {});
+           EXPECT_EQ(node.receive({kData, 1}).header.tag, i);
+         }
+       },
+       [](Node& node) {
+         for (int i = 0; i < 100; ++i) {
+           node.send(0, kData, {.tag = i});
+         }
+       }});
+}
+
 // Parent and child of rank 0 each wait for the other.
 TEST_P(NodeConformance, ASpawnedActivitySharesTheMailboxAndRunsBesideItsParent) {
   run({[](Node& node) {

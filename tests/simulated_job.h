@@ -1,6 +1,7 @@
 // Jobs for the simulator, for tests of methods.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "tests/quiet_monitor.h"
 
 namespace motley {
+
+// A bandwidth for tests that are about something else.
+inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // A sample takes a millisecond at speed 1. Evaluated only at the end.
 inline Job simulated_job(std::string sync, std::vector<double> speeds, std::int64_t batch,

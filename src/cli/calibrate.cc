@@ -116,7 +116,7 @@ void print_toml(const std::vector<Setting>& settings, const MeasuredLinks& links
 
 int report(const CalibrateFlags& flags, const Purpose& purpose, const MeasuredLinks& links) {
   const int workers = purpose.job.cluster.workers;
-  const auto settings = settings_of(links, workers, servers_of(purpose.job));
+  const auto settings = settings_of(links, purpose.job.cluster, servers_of(purpose.job));
   if (flags.write) {
     if (const Status status = write_into(flags.job.path, purpose.text, settings); !status) {
       return refuse(status.error().message);

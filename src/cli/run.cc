@@ -25,7 +25,7 @@ namespace {
 // Fails if the kernel cannot enforce some worker's speed, at the start or after an event.
 Status check_quotas(const ClusterSpec& cluster) {
   std::vector<Seconds> moments{0};
-  std::ranges::transform(cluster.events, std::back_inserter(moments), &SpeedEvent::at);
+  std::ranges::transform(cluster.events, std::back_inserter(moments), &ClusterEvent::at);
   for (const Seconds moment : moments) {
     const auto quotas = quotas_at(cluster, moment, cores_here());
     const auto least = std::ranges::min_element(quotas);

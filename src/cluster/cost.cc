@@ -17,7 +17,9 @@ CostModel::CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed)
       slowdowns_(cluster.slowdowns),
       random_(seed, kSlowdownStream + static_cast<std::uint64_t>(rank)) {
   std::copy_if(cluster.events.begin(), cluster.events.end(), std::back_inserter(events_),
-               [&](const SpeedEvent& event) { return event.worker == rank; });
+               [&](const ClusterEvent& event) {
+                 return event.worker == rank && event.kind == EventKind::kSpeed;
+               });
 }
 
 Seconds CostModel::next_step(Seconds now, std::size_t samples) {
@@ -32,7 +34,7 @@ Seconds CostModel::next_step(Seconds now, std::size_t samples) {
 
 double CostModel::speed_at(Seconds now) const {
   double speed = speed_;
-  for (const SpeedEvent& event : events_) {
+  for (const ClusterEvent& event : events_) {
     if (event.at <= now) {
       speed = event.speed;
     }

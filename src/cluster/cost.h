@@ -23,8 +23,8 @@ class CostModel {
  private:
   const Seconds unit_;
   const Seconds overhead_;
-  const double speed_;              // until the first event
-  std::vector<SpeedEvent> events_;  // of this worker, ordered by time
+  const double speed_;                // until the first event
+  std::vector<ClusterEvent> events_;  // of this worker's speed, ordered by time
   std::vector<RandomSlowdown> slowdowns_;
   Random random_;
 };

@@ -47,6 +47,8 @@ TEST(CostModel, EventsChangeTheSpeedOfTheirWorker) {
   EXPECT_EQ(changed.speed_at(25), 4);
   EXPECT_DOUBLE_EQ(changed.next_step(10, 10), 4 + 10 * 0.5 / 2);
   EXPECT_EQ(CostModel(cluster, 0, 1).speed_at(25), 1) << "other workers keep their speed";
+  cluster.events = {{.at = 10, .kind = EventKind::kBandwidth, .worker = 1, .bandwidth = 5}};
+  EXPECT_EQ(CostModel(cluster, 1, 1).speed_at(25), 0.25) << "a link is not a speed";
 }
 
 TEST(CostModel, SlowdownsComeAtTheirProbability) {

@@ -27,7 +27,10 @@ std::vector<double> quotas_for(std::span<const double> speeds, int threads, int 
 std::vector<double> quotas_at(const ClusterSpec& cluster, Seconds now, int cores) {
   std::vector<double> speeds = cluster.speeds;
   std::vector<double> highest = cluster.speeds;
-  for (const SpeedEvent& event : cluster.events) {
+  for (const ClusterEvent& event : cluster.events) {
+    if (event.kind != EventKind::kSpeed) {
+      continue;
+    }
     const auto worker = static_cast<std::size_t>(event.worker);
     speeds[worker] = event.at <= now ? event.speed : speeds[worker];
     highest[worker] = std::max(highest[worker], event.speed);

@@ -47,12 +47,14 @@ RC_GTEST_PROP(QuotasFor, IsTheMostThatKeepsRatioCapAndSum, ()) {
 TEST(QuotasAt, FollowsEventsAndLeavesTheOthersAlone) {
   ClusterSpec cluster;
   cluster.speeds = {1, 1, 0.5};
-  cluster.events = {{10, 2, 2}, {20, 0, 0.25}};
+  cluster.events = {{.at = 10, .worker = 2, .speed = 2}, {.at = 20, .worker = 0, .speed = 0.25}};
+  cluster.events.push_back({.at = 30, .kind = EventKind::kLatency, .worker = 1, .latency = 1});
   const auto quotas = [&](Seconds now) { return quotas_at(cluster, now, 2); };
   using Quotas = std::vector<double>;
   EXPECT_EQ(quotas(0), (Quotas{0.5, 0.5, 0.25}));  // later worker 2 will need a whole core
   EXPECT_EQ(quotas(10), (Quotas{0.5, 0.5, 1}));
   EXPECT_EQ(quotas(25), (Quotas{0.125, 0.5, 1}));
+  EXPECT_EQ(quotas(35), quotas(25)) << "a link is not a speed";
 }
 
 }  // namespace

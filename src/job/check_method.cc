@@ -85,8 +85,9 @@ std::optional<std::string> check_rule(const Key<Job>& key) {
   if (std::holds_alternative<Edges>(key.rule)) {
     return expect_place<std::vector<Edge>>(key.place, "Edges", "lists of edges");
   }
-  if (std::holds_alternative<Tables>(key.rule)) {
-    return "has the rule Tables, which is not for methods";
+  if (std::holds_alternative<Tables>(key.rule) || std::holds_alternative<PerServer>(key.rule) ||
+      std::holds_alternative<PerLink>(key.rule)) {
+    return "has the rule Tables, PerServer or PerLink, which are not for methods";
   }
   return expect_place<std::string>(key.place, "AnyPath or DirectoryName", "strings");
 }

@@ -32,6 +32,11 @@ inline constexpr Choice kIsolations[] = {
     choice("none", Isolation::kNone),
     choice("cgroup", Isolation::kCgroup),
 };
+inline constexpr Choice kEventKinds[] = {
+    choice("speed", EventKind::kSpeed),
+    choice("bandwidth", EventKind::kBandwidth),
+    choice("latency", EventKind::kLatency),
+};
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 
 inline constexpr Choice kAllocations[] = {
@@ -60,6 +65,7 @@ constexpr std::string_view name_in(std::span<const Choice> choices, Enum value) 
 constexpr std::string_view name_of(ModelKind kind) { return name_in(kModelKinds, kind); }
 constexpr std::string_view name_of(DataKind kind) { return name_in(kDataKinds, kind); }
 constexpr std::string_view name_of(OptimizerKind kind) { return name_in(kOptimizers, kind); }
+constexpr std::string_view name_of(EventKind kind) { return name_in(kEventKinds, kind); }
 constexpr std::string_view name_of(CodecKind kind) { return name_in(kCodecs, kind); }
 
 }  // namespace motley

@@ -13,23 +13,25 @@ template <class Record, auto... Members>
 auto& at(Record& record) {
   return (record.*....*Members);
 }
-template <auto... Members>
-constexpr Place<Job> place_in_job() {
-  using Value = std::remove_reference_t<decltype(at<Job, Members...>(std::declval<Job&>()))>;
+template <class Record, auto... Members>
+constexpr Place<Record> place_in() {
+  using Value = std::remove_reference_t<decltype(at<Record, Members...>(std::declval<Record&>()))>;
   if constexpr (std::is_enum_v<Value>) {
-    return EnumPlace<Job>{
-        [](const Job& job) { return static_cast<int>(at<const Job, Members...>(job)); },
-        [](Job& job, int value) { at<Job, Members...>(job) = static_cast<Value>(value); }};
+    return EnumPlace<Record>{
+        [](const Record& record) { return static_cast<int>(at<const Record, Members...>(record)); },
+        [](Record& record, int value) {
+          at<Record, Members...>(record) = static_cast<Value>(value);
+        }};
   } else {
-    return &at<Job, Members...>;
+    return &at<Record, Members...>;
   }
 }
 template <auto... Members>
-constexpr Place<Job> job = place_in_job<Members...>();
+constexpr Place<Job> job = place_in<Job, Members...>();
 template <auto Member>
-constexpr auto slowdown = &at<RandomSlowdown, Member>;
+constexpr Place<RandomSlowdown> slowdown = place_in<RandomSlowdown, Member>();
 template <auto Member>
-constexpr auto event = &at<SpeedEvent, Member>;
+constexpr Place<ClusterEvent> event = place_in<ClusterEvent, Member>();
 
 // The bounds keep products of two counts (steps * batch, samples * epochs) within 64 bits, and
 // times of a run well below Node::kForever.
@@ -37,6 +39,8 @@ constexpr Range kSize{1, 1e9};
 constexpr Range kCount{0, 1e9};
 constexpr Range kSeconds{0, 1e6};
 constexpr Range kSpeed{1e-6, 1e6};
+constexpr Range kBytesPerSecond{1, 1e15};
+constexpr Range kHost{0, 1e6};
 constexpr Range kAtLeast0{0};
 constexpr Range kAbove0{.min = 0, .above_min = true};
 
@@ -177,14 +181,44 @@ constexpr Key<Job> kKeysAfterMethods[] = {
      "fixed seconds per step, whatever its size"},
     {"cluster.speeds", job<&Job::cluster, &ClusterSpec::speeds>, PerWorker{kSpeed, 1, false},
      "relative speeds: 2 computes a sample in half the time of 1"},
-    {"cluster.latency", job<&Job::cluster, &ClusterSpec::latency>, kSeconds,
-     "seconds of delay from worker to worker (simulate)"},
-    {"cluster.bandwidth", job<&Job::cluster, &ClusterSpec::bandwidth>,
-     PerWorker{{1, 1e15}, 1.25e9, true}, "bytes per second of every worker's link (simulate)"},
-    {"cluster.server_bandwidth", job<&Job::cluster, &ClusterSpec::server_bandwidth>, Range{1, 1e15},
-     "bytes per second of every server's link; that of the fastest worker's if not given "
-     "(simulate)",
+    {"cluster.hosts", job<&Job::cluster, &ClusterSpec::hosts>, PerWorker{kHost, {}, true},
+     "the number of the machine that each worker is on; workers of one machine share its link; "
+     "worker `i` has machine `i` to itself if not given (simulate)"},
+    {"cluster.server_hosts", job<&Job::cluster, &ClusterSpec::server_hosts>, PerServer{kHost},
+     "the number of the machine that each server is on, counted as in `cluster.hosts`; each server "
+     "has a machine of its own if not given (simulate)",
      kServers},
+    {"cluster.latency", job<&Job::cluster, &ClusterSpec::latency>, PerLink{kSeconds},
+     "seconds of delay from machine to machine; one per worker: the larger of the sender's and the "
+     "receiver's; a matrix: a row for each sender, a column for each receiver (simulate)"},
+    {"cluster.bandwidth", job<&Job::cluster, &ClusterSpec::bandwidth>,
+     PerWorker{kBytesPerSecond, 1.25e9, true},
+     "bytes per second of every worker's link, in each direction (simulate)"},
+    {"cluster.bandwidth_up", job<&Job::cluster, &ClusterSpec::bandwidth_up>,
+     PerWorker{kBytesPerSecond, {}, true},
+     "bytes per second that a link can send; replaces `cluster.bandwidth` in this direction "
+     "(simulate)"},
+    {"cluster.bandwidth_down", job<&Job::cluster, &ClusterSpec::bandwidth_down>,
+     PerWorker{kBytesPerSecond, {}, true},
+     "bytes per second that a link can receive; replaces `cluster.bandwidth` in this direction "
+     "(simulate)"},
+    {"cluster.server_bandwidth", job<&Job::cluster, &ClusterSpec::server_bandwidth>,
+     kBytesPerSecond,
+     "bytes per second of the link of a machine that only has servers; that of the fastest "
+     "worker's if not given (simulate)",
+     kServers},
+    {"cluster.backbone", job<&Job::cluster, &ClusterSpec::backbone>, kBytesPerSecond,
+     "bytes per second of all messages between machines together; no limit if not given "
+     "(simulate)"},
+    {"cluster.tcp_efficiency", job<&Job::cluster, &ClusterSpec::tcp_efficiency>, Range{1e-3, 1},
+     "the part of a link's bandwidth that messages get; headers and acknowledgements take the rest "
+     "(simulate)"},
+    {"cluster.memory_bandwidth", job<&Job::cluster, &ClusterSpec::memory_bandwidth>,
+     kBytesPerSecond,
+     "bytes per second at which a machine moves numbers in its memory, averages and encodes; that "
+     "takes no time if not given (simulate)"},
+    {"cluster.memory_latency", job<&Job::cluster, &ClusterSpec::memory_latency>, kSeconds,
+     "seconds of delay of messages within a machine (simulate)"},
     {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},
      "seconds of silence after which a worker is lost; twice as many for the coordinator (train)"},
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
@@ -196,21 +230,36 @@ constexpr Key<Job> kKeysAfterMethods[] = {
     {"cluster.slowdown", job<&Job::cluster, &ClusterSpec::slowdowns>, Tables{},
      "random slowdowns; any number of them"},
     {"cluster.event", job<&Job::cluster, &ClusterSpec::events>, Tables{},
-     "changes of a worker's speed during the run; any number of them"},
+     "changes of a worker's speed or link during the run; any number of them"},
 };
+
+// Of entries in a list of tables.
+constexpr Belongs kNeeded{.needed = true};
+constexpr Belongs needed_for(std::string_view kind) { return {.needed = true, .kind = kind}; }
 
 constexpr Key<RandomSlowdown> kSlowdownKeys[] = {
-    {"kind", {}, OneOf{"a kind of slowdown", kSlowdownKinds}, "any step of any worker may be slow"},
+    {"kind",
+     {},
+     OneOf{"a kind of slowdown", kSlowdownKinds},
+     "any step of any worker may be slow",
+     kNeeded},
     {"probability", slowdown<&RandomSlowdown::probability>, Range{0, 1},
-     "probability that a step is slow"},
+     "probability that a step is slow", kNeeded},
     {"factor", slowdown<&RandomSlowdown::factor>, Range{1e-6, 1e6},
-     "how many times as long such a step takes"},
+     "how many times as long such a step takes", kNeeded},
 };
 
-constexpr Key<SpeedEvent> kEventKeys[] = {
-    {"at", event<&SpeedEvent::at>, Range{0, 1e12}, "seconds since the run began"},
-    {"worker", event<&SpeedEvent::worker>, Range{0, 65535}, "the worker's rank, counted from 0"},
-    {"speed", event<&SpeedEvent::speed>, kSpeed, "its speed from then on"},
+constexpr Key<ClusterEvent> kEventKeys[] = {
+    {"at", event<&ClusterEvent::at>, Range{0, 1e12}, "seconds since the run began", kNeeded},
+    {"kind", event<&ClusterEvent::kind>, OneOf{"a kind of event", kEventKinds},
+     "what changes: the worker's speed, or the link of its machine (simulate)"},
+    {"worker", event<&ClusterEvent::worker>, Range{0, 65535}, "the worker's rank, counted from 0",
+     kNeeded},
+    {"speed", event<&ClusterEvent::speed>, kSpeed, "its speed from then on", needed_for("speed")},
+    {"bandwidth", event<&ClusterEvent::bandwidth>, kBytesPerSecond,
+     "bytes per second of the link from then on, in each direction", needed_for("bandwidth")},
+    {"latency", event<&ClusterEvent::latency>, kSeconds,
+     "seconds of delay of the link from then on", needed_for("latency")},
 };
 
 }  // namespace
@@ -223,7 +272,7 @@ std::span<const Key<RandomSlowdown>> keys() {
   return kSlowdownKeys;
 }
 template <>
-std::span<const Key<SpeedEvent>> keys() {
+std::span<const Key<ClusterEvent>> keys() {
   return kEventKeys;
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "job/choices.h"
 #include "motley/job/method_schema.h"
 
 namespace motley {
@@ -19,7 +20,7 @@ std::span<const Key<Record>> keys();
 template <>
 std::span<const Key<RandomSlowdown>> keys();
 template <>
-std::span<const Key<SpeedEvent>> keys();
+std::span<const Key<ClusterEvent>> keys();
 
 // nullptr if there is no key of that name.
 template <class Record>
@@ -30,6 +31,21 @@ const Key<Record>* find_key(std::string_view name) {
     }
   }
   return nullptr;
+}
+
+// The kind of an entry in a list of tables, as it stands in a job file.
+template <class Record>
+std::string_view kind_of(const Record& entry) {
+  const Key<Record>& key = *find_key<Record>("kind");
+  const auto* place = std::get_if<EnumPlace<Record>>(&key.place);
+  const auto choices = std::get<OneOf>(key.rule).choices;
+  return place ? name_in(choices, place->get(entry)) : choices.front().name;
+}
+
+// Whether an entry in a list of tables has this key, which depends on the entry's kind.
+template <class Record>
+bool applies(const Key<Record>& key, const Record& entry) {
+  return key.belongs.kind.empty() || key.belongs.kind == kind_of(entry);
 }
 
 // "train" of "train.batch"; empty for a key at the top.

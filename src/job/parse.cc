@@ -9,7 +9,9 @@
 #include <iterator>
 #include <memory>
 #include <set>
+#include <type_traits>
 
+#include "job/check_cluster.h"
 #include "job/check_strategy.h"
 #include "job/choices.h"
 #include "job/document.h"
@@ -41,24 +43,53 @@ Status assign(const JobSchema& schema, Job& job, const Entry& entry) {
   return at(entry, *entry.value, unknown_key(entry.path, schema.nearest(entry.path)));
 }
 
-// Expands every per-worker list to one number per worker.
-Status fill_lists(Job& job, const Document& document) {
-  const auto workers = static_cast<std::size_t>(job.cluster.workers);
-  for (const Key<Job>& key : document.schema().keys()) {
-    const auto* rule = std::get_if<PerWorker>(&key.rule);
-    if (!rule) {
-      continue;
+// Expands a list, or a number that stands for one, to `count` numbers.
+template <class Number>
+Status fill_list(std::vector<Number>& list, const Entry& entry, int count,
+                 std::string_view counted) {
+  const auto size = static_cast<std::size_t>(count);
+  if (!entry.value->is_array()) {
+    list.assign(size, list.at(0));
+  } else if (list.size() != size) {
+    return at(
+        entry, *entry.value,
+        fmt::format("{} has {} entries, but {} is {}", entry.path, list.size(), counted, count));
+  }
+  return {};
+}
+
+template <class Number>
+Status fill_list(std::vector<Number>& list, const Key<Job>& key, const Job& job,
+                 const Document& document) {
+  const Entry* entry = document.find(key.name);
+  if (const auto* rule = std::get_if<PerWorker>(&key.rule)) {
+    if (!entry && rule->otherwise) {
+      list.assign(static_cast<std::size_t>(job.cluster.workers),
+                  static_cast<Number>(*rule->otherwise));
     }
-    auto& list = std::get<std::vector<double>& (*)(Job&)>(key.place)(job);
-    const Entry* entry = document.find(key.name);
-    if (!entry) {
-      list.assign(workers, rule->otherwise);
-    } else if (!entry->value->is_array()) {
-      list.assign(workers, list.at(0));
-    } else if (list.size() != workers) {
-      return at(*entry, *entry->value,
-                fmt::format("{} has {} entries, but cluster.workers is {}", key.name, list.size(),
-                            workers));
+    return entry ? fill_list(list, *entry, job.cluster.workers, "cluster.workers") : Status{};
+  }
+  if (!document.schema().applies(key, job)) {
+    list.clear();  // a job without servers may have settings of servers
+    return {};
+  }
+  return entry ? fill_list(list, *entry, job.strategy.ps.servers, "strategy.ps.servers") : Status{};
+}
+
+// Expands every list to one number per worker or server.
+Status fill_lists(Job& job, const Document& document) {
+  for (const Key<Job>& key : document.schema().keys()) {
+    const Status status = std::visit(
+        [&]<class Place>(Place place) -> Status {
+          if constexpr (std::is_same_v<Place, std::vector<double>& (*)(Job&)> ||
+                        std::is_same_v<Place, std::vector<int>& (*)(Job&)>) {
+            return fill_list(place(job), key, job, document);
+          }
+          return {};
+        },
+        key.place);
+    if (!status) {
+      return status;
     }
   }
   return {};
@@ -102,21 +133,6 @@ Status check_sizes(const Job& job, const Document& document) {
   return {};
 }
 
-Status check_events(const Job& job, const Document& document) {
-  const std::vector<SpeedEvent>& events = job.cluster.events;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    if (events[i].worker >= job.cluster.workers) {
-      const Entry& entry = *document.find("cluster.event");
-      const toml::node& event = *entry.value->as_array()->get(i);
-      return at(entry, *event.as_table()->get("worker"),
-                fmt::format("cluster.event[{}].worker is {}, but cluster.workers is {} and ranks "
-                            "count from 0",
-                            i, events[i].worker, job.cluster.workers));
-    }
-  }
-  return {};
-}
-
 Status check_program(const Job& job, const Document& document, Mode mode) {
   const bool both = job.of_program() && job.data.kind == DataKind::kProgram;
   const bool any = job.of_program() || job.data.kind == DataKind::kProgram;
@@ -146,24 +162,6 @@ Status check_mode(const Job& job, const Document& document, Mode mode) {
   return {};
 }
 
-// CPU quotas slow down a whole machine. They cannot slow down a single step or add time to a step
-// whatever its samples.
-Status check_quotas(const Job& job, const Document& document, Mode mode) {
-  if (mode != Mode::kTrain || !job.cluster.has_quotas()) {
-    return {};
-  }
-  const std::string_view key = !job.cluster.slowdowns.empty() ? "cluster.slowdown"
-                               : job.cluster.has_overhead()   ? "cluster.overhead"
-                                                              : "";
-  if (key.empty()) {
-    return {};
-  }
-  return tl::unexpected(document.error_at(
-      {key},
-      fmt::format("{} needs pacing, but cluster.isolate = \"cgroup\" replaces pacing by quotas",
-                  key)));
-}
-
 Result<Job> resolve(const Document& document, Mode mode) {
   const JobSchema& schema = document.schema();
   Job job = schema.default_job();
@@ -191,13 +189,12 @@ Result<Job> resolve(const Document& document, Mode mode) {
   status = status ? check_where_keys_apply(job, document) : status;
   status = status ? check_sizes(job, document) : status;
   status = status ? check_strategy(method, job, document) : status;
-  status = status ? check_events(job, document) : status;
+  status = status ? check_cluster(job, document, mode) : status;
   status = status ? check_mode(job, document, mode) : status;
-  status = status ? check_quotas(job, document, mode) : status;
   if (!status) {
     return tl::unexpected(status.error());
   }
-  std::ranges::stable_sort(job.cluster.events, {}, &SpeedEvent::at);
+  std::ranges::stable_sort(job.cluster.events, {}, &ClusterEvent::at);
   return job;
 }
 

@@ -32,7 +32,11 @@ graph = "ring"
 workers = 4
 unit = 0.0005
 speeds = [1, 1, 1, 0.25]
+hosts = [0, 0, 1, 2]
+latency = [1e-3, 1e-3, 2e-3, 3e-3]
 bandwidth = 1.25e9
+bandwidth_up = [1e9, 1e9, 2e9, 3e9]
+server_hosts = [0]
 [[cluster.slowdown]]
 kind = "random"
 probability = 0.25
@@ -41,6 +45,11 @@ factor = 6
 at = 10.0
 worker = 2
 speed = 0.5
+[[cluster.event]]
+at = 11.0
+worker = 1
+kind = "bandwidth"
+bandwidth = 1e8
 [[variant]]
 name = "large"
 train.batch = 512
@@ -185,7 +194,8 @@ TEST(RandomJobFiles, NoiseGivesOneLine) {
 
 TEST(RandomJobFiles, MutatedOverridesGiveAJobOrOneLine) {
   const std::string valid[] = {"train.batch=64", "cluster.speeds=[1,1,0.5,1]", "name=foo",
-                               "cluster={workers=2}"};
+                               "cluster={workers=2}",
+                               "cluster.latency=[[0,1,2,3],[1,0,2,3],[1,2,0,3],[1,2,3,0]]"};
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const std::string override = Mutator(seed).mutate(valid[seed % std::size(valid)]);
     ASSERT_NO_FATAL_FAILURE(expect_sane("", {&override, 1})) << "seed " << seed;

@@ -311,12 +311,6 @@ TEST(ParseJob, EveryWorkerNeedsASample) {
   EXPECT_TRUE(error_of("\ncluster.workers = 1000").starts_with("job.toml:2: train.batch is 256"));
 }
 
-TEST(ParseJob, EventsAreOfWorkersThatExist) {
-  EXPECT_EQ(error_of("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1"),
-            "job.toml:3: cluster.event[0].worker is 4, but cluster.workers is 4 and ranks count "
-            "from 0");
-}
-
 TEST(ParseJob, NamesAreFitForADirectory) {
   const std::string reason =
       " cannot be a directory name: it must be printable, contain no '/', not begin with '.' and "

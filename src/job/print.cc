@@ -28,12 +28,31 @@ std::string as_toml(const std::optional<T>& value, const Rule& rule) {
   return value ? as_toml(*value, rule) : "";
 }
 
-std::string as_toml(const std::vector<double>& list, const Rule& rule) {
+template <class Number>
+requires std::is_arithmetic_v<Number> std::string as_toml(const std::vector<Number>& list,
+                                                          const Rule& rule) {
   const bool all_equal = std::ranges::adjacent_find(list, std::not_equal_to{}) == list.end();
-  if (std::get<PerWorker>(rule).or_one_for_all && all_equal && !list.empty()) {
+  const auto* per_worker = std::get_if<PerWorker>(&rule);
+  if ((!per_worker || per_worker->or_one_for_all) && all_equal && !list.empty()) {
     return as_toml(list.front(), rule);
   }
   return list.empty() ? "" : fmt::format("[{}]", fmt::join(list, ", "));
+}
+
+std::string as_toml(const Latency& latency, const Rule& rule) {
+  const std::span<const Seconds> values = latency.values();
+  if (latency.form() == Latency::Form::kNumber) {
+    return as_toml(values.front(), rule);
+  }
+  if (latency.form() == Latency::Form::kPerWorker) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  }
+  std::vector<std::string> rows;
+  const auto workers = static_cast<std::size_t>(latency.workers());
+  for (std::size_t row = 0; row < workers; ++row) {
+    rows.push_back(fmt::format("[{}]", fmt::join(values.subspan(row * workers, workers), ", ")));
+  }
+  return fmt::format("[{}]", fmt::join(rows, ", "));
 }
 
 std::string as_toml(const std::vector<Edge>& edges, const Rule&) {
@@ -49,7 +68,7 @@ constexpr bool is_table_list = false;
 template <class Record>
 constexpr bool is_table_list<std::vector<RandomSlowdown>& (*)(Record&)> = true;
 template <class Record>
-constexpr bool is_table_list<std::vector<SpeedEvent>& (*)(Record&)> = true;
+constexpr bool is_table_list<std::vector<ClusterEvent>& (*)(Record&)> = true;
 
 // The value of `key` in `record`; empty for a list of tables, which is not a single value.
 template <class Record>
@@ -81,7 +100,9 @@ std::string tables_of(Job& job, const Key<Job>& key) {
     for (Record& record : list) {
       text += fmt::format("\n[[{}]]\n", key.name);
       for (const Key<Record>& inner : keys<Record>()) {
-        text += fmt::format("{} = {}\n", inner.name, value_of(record, inner));
+        if (applies(inner, record)) {
+          text += fmt::format("{} = {}\n", inner.name, value_of(record, inner));
+        }
       }
     }
   };
@@ -127,8 +148,19 @@ std::string kind_of_value(const Key<Record>& key) {
     return fmt::format("{} {}", is_number ? "number" : "integer", describe(*range));
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
-    return fmt::format("{}one number per worker, each {}",
-                       list->or_one_for_all ? "a number, or " : "", describe(list->range));
+    const bool are_integers = std::holds_alternative<std::vector<int>& (*)(Record&)>(key.place);
+    return fmt::format("{}one {} per worker, each {}",
+                       !list->or_one_for_all ? ""
+                       : are_integers        ? "an integer, or "
+                                             : "a number, or ",
+                       are_integers ? "integer" : "number", describe(list->range));
+  }
+  if (const auto* list = std::get_if<PerServer>(&key.rule)) {
+    return fmt::format("an integer, or one integer per server, each {}", describe(list->range));
+  }
+  if (const auto* link = std::get_if<PerLink>(&key.rule)) {
+    return fmt::format("a number, one number per worker, or a matrix of them, each {}",
+                       describe(link->range));
   }
   if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
     if (!one_of->listed_by.empty()) {
@@ -155,7 +187,7 @@ std::string default_of(Record& defaults, const Key<Record>& key) {
     return {};
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
-    return fmt::format("all `{}`", list->otherwise);
+    return list->otherwise ? fmt::format("all `{}`", *list->otherwise) : "";
   }
   const std::string value = value_of(defaults, key);
   return value.empty() ? "" : fmt::format("`{}`", value);
@@ -166,12 +198,17 @@ std::string row(std::string_view name, std::string_view kind, std::string_view o
   return fmt::format("| `{}` | {} | {} | {} |\n", name, kind, otherwise, help);
 }
 
-// Rows for the keys inside a list of tables, all of which are required.
+// Rows for the keys inside a list of tables.
 template <class Record>
 std::string inner_rows(std::string_view list) {
   std::string text;
+  Record defaults;
   for (const Key<Record>& key : keys<Record>()) {
-    text += row(fmt::format("{}[].{}", list, key.name), kind_of_value(key), "", key.help);
+    const std::string_view kind = key.belongs.kind;
+    text +=
+        row(fmt::format("{}[].{}", list, key.name), kind_of_value(key), default_of(defaults, key),
+            kind.empty() ? std::string(key.help)
+                         : fmt::format("{}; needed for kind = \"{}\"", key.help, kind));
   }
   return text;
 }
@@ -209,8 +246,8 @@ std::string describe_keys(const JobSchema& schema, std::string_view method) {
         [&]<class Place>(Place) {
           if constexpr (std::is_same_v<Place, std::vector<RandomSlowdown>& (*)(Job&)>) {
             text += inner_rows<RandomSlowdown>(key.name);
-          } else if constexpr (std::is_same_v<Place, std::vector<SpeedEvent>& (*)(Job&)>) {
-            text += inner_rows<SpeedEvent>(key.name);
+          } else if constexpr (std::is_same_v<Place, std::vector<ClusterEvent>& (*)(Job&)>) {
+            text += inner_rows<ClusterEvent>(key.name);
           }
         },
         key.place);

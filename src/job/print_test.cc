@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <type_traits>
 
@@ -15,7 +16,9 @@ namespace motley {
 namespace {
 
 auto fields(const RandomSlowdown& s) { return std::tuple(s.probability, s.factor); }
-auto fields(const SpeedEvent& e) { return std::tuple(e.at, e.worker, e.speed); }
+auto fields(const ClusterEvent& e) {
+  return std::tuple(e.at, e.kind, e.worker, e.speed, e.bandwidth, e.latency);
+}
 
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
@@ -66,8 +69,10 @@ bool same(const Job& a, const Job& b) {
                    strategy.adaptive.window, strategy.adaptive.dead_band),
         std::tuple(strategy.error_feedback, strategy.ps.servers, strategy.topk.ratio,
                    c.server_bandwidth),
-        std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.latency, c.bandwidth, c.heartbeat,
-                   c.threads, c.isolate));
+        std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.heartbeat, c.threads, c.isolate),
+        std::tuple(c.hosts, c.server_hosts, c.latency, c.bandwidth, c.bandwidth_up,
+                   c.bandwidth_down, c.backbone, c.tcp_efficiency, c.memory_bandwidth,
+                   c.memory_latency));
   };
   return all(a) == all(b) && method_settings(a) == method_settings(b) &&
          same(a.cluster.slowdowns, b.cluster.slowdowns) && same(a.cluster.events, b.cluster.events);
@@ -190,6 +195,11 @@ void fill_codec(Job& job, const MethodSchema& method) {
   }
 }
 
+std::vector<int> machines(int count) {
+  return *rc::gen::container<std::vector<int>>(static_cast<std::size_t>(count),
+                                               rc::gen::inRange(0, 4));
+}
+
 void fill_strategy(Job& job) {
   StrategySpec& strategy = job.strategy;
   const auto methods = job_schema().methods();
@@ -208,31 +218,94 @@ void fill_strategy(Job& job) {
   if (method.has_servers) {
     strategy.ps.servers = *rc::gen::inRange(1, job.cluster.workers + 1);
     job.cluster.server_bandwidth = maybe(number(1, 1e15));
+    if (*rc::gen::arbitrary<bool>()) {
+      job.cluster.server_hosts = machines(job.strategy.ps.servers);
+    }
   }
   fill_codec(job, method);
   fill_method(job);
 }
 
+// The same number for the workers of one machine, of which each has a link.
+std::vector<double> one_per_worker(const ClusterSpec& cluster, double min, double max) {
+  const bool are_equal = *rc::gen::arbitrary<bool>();
+  std::map<int, double> of_machine;
+  std::vector<double> values;
+  for (int r = 0; r < cluster.workers; ++r) {
+    const int host = cluster.hosts.empty() ? r : cluster.hosts[static_cast<std::size_t>(r)];
+    const int link = are_equal ? 0 : host;
+    values.push_back(of_machine.try_emplace(link, number(min, max)).first->second);
+  }
+  return values;
+}
+
+Latency random_latency(const ClusterSpec& cluster) {
+  const auto form =
+      *rc::gen::element(Latency::Form::kNumber, Latency::Form::kPerWorker, Latency::Form::kMatrix);
+  if (form == Latency::Form::kNumber) {
+    return number(0, 1);
+  }
+  const std::vector<double> sending = one_per_worker(cluster, 0, 1);
+  if (form == Latency::Form::kPerWorker) {
+    return Latency::per_worker(sending);
+  }
+  const std::vector<double> receiving = one_per_worker(cluster, 0, 1);
+  std::vector<double> matrix;
+  for (const double from : sending) {
+    std::ranges::transform(receiving, std::back_inserter(matrix),
+                           [&](double to) { return from + to; });
+  }
+  return Latency::matrix(cluster.workers, matrix);
+}
+
+void fill_links(ClusterSpec& cluster) {
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster.hosts = machines(cluster.workers);
+  }
+  cluster.latency = random_latency(cluster);
+  cluster.bandwidth = one_per_worker(cluster, 1, 1e15);
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster.bandwidth_up = one_per_worker(cluster, 1, 1e15);
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    cluster.bandwidth_down = one_per_worker(cluster, 1, 1e15);
+  }
+  cluster.backbone = maybe(number(1, 1e15));
+  cluster.tcp_efficiency = number(1e-3, 1);
+  cluster.memory_bandwidth = number(1, 1e15);
+  cluster.memory_latency = number(0, 1);
+}
+
+ClusterEvent random_event(int workers) {
+  ClusterEvent event{.at = number(0, 1e12), .worker = *rc::gen::inRange(0, workers)};
+  event.kind = *rc::gen::element(EventKind::kSpeed, EventKind::kBandwidth, EventKind::kLatency);
+  if (event.kind == EventKind::kSpeed) {
+    event.speed = number(1e-6, 1e6);
+  } else if (event.kind == EventKind::kBandwidth) {
+    event.bandwidth = number(1, 1e15);
+  } else {
+    event.latency = number(0, 1);
+  }
+  return event;
+}
+
 void fill_cluster(ClusterSpec& cluster) {
   cluster.workers = *rc::gen::inRange(2, 20);
   cluster.unit = number(0, 1);
-  cluster.latency = number(0, 1);
   cluster.heartbeat = number(1e-3, 1e6);
   cluster.threads = *rc::gen::inRange(1, 1024);
   cluster.isolate = *rc::gen::element(Isolation::kNone, Isolation::kCgroup);
-  const bool same_links = *rc::gen::arbitrary<bool>();
-  const double link = number(1, 1e15);
+  const bool same_overhead = *rc::gen::arbitrary<bool>();
   for (int r = 0; r < cluster.workers; ++r) {
     cluster.speeds.push_back(number(1e-6, 1e6));
-    cluster.overhead.push_back(same_links ? 1e-6 : number(0, 1e-6));
-    cluster.bandwidth.push_back(same_links ? link : number(1, 1e15));
+    cluster.overhead.push_back(same_overhead ? 1e-6 : number(0, 1e-6));
   }
+  fill_links(cluster);
   for (int i = *rc::gen::inRange(0, 3); i > 0; --i) {
     cluster.slowdowns.push_back({number(0, 1), number(1e-6, 1e6)});
-    cluster.events.push_back(
-        {number(0, 1e12), *rc::gen::inRange(0, cluster.workers), number(1e-6, 1e6)});
+    cluster.events.push_back(random_event(cluster.workers));
   }
-  std::ranges::stable_sort(cluster.events, {}, &SpeedEvent::at);
+  std::ranges::stable_sort(cluster.events, {}, &ClusterEvent::at);
 }
 
 Job random_job() {
@@ -296,6 +369,8 @@ overhead = 0
 speeds = [1, 1, 1, 0.25]
 latency = 5e-05
 bandwidth = 1250000000
+tcp_efficiency = 1
+memory_latency = 1e-05
 heartbeat = 5
 threads = 1
 isolate = "none"
@@ -315,8 +390,17 @@ TEST(DescribeKeys, HasOneRowPerKey) {
         "| `model.path` | string |  | a module saved by `torch.jit.save`; needed for model.kind "
         "= \"torchscript\" |\n",
         "| `cluster.bandwidth` | a number, or one number per worker, each from 1 to "
-        "1000000000000000 | all `1250000000` | bytes per second of every worker's link "
-        "(simulate) |\n",
+        "1000000000000000 | all `1250000000` | bytes per second of every worker's link, "
+        "in each direction (simulate) |\n",
+        "| `cluster.hosts` | an integer, or one integer per worker, each from 0 to 1000000 |  | ",
+        "| `cluster.server_hosts` | an integer, or one integer per server, each from 0 to 1000000 "
+        "|  | ",
+        "| `cluster.latency` | a number, one number per worker, or a matrix of them, each from 0 "
+        "to "
+        "1000000 | `5e-05` | ",
+        "| `cluster.event[].kind` | `\"speed\"`, `\"bandwidth\"`, `\"latency\"` | `\"speed\"` | ",
+        "| `cluster.event[].speed` | number from 1e-06 to 1000000 |  | its speed from then on; "
+        "needed for kind = \"speed\" |\n",
         "| `cluster.event[].worker` | integer from 0 to 65535 |  | the worker's rank, counted from "
         "0 "
         "|\n",

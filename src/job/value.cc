@@ -84,32 +84,102 @@ Stored read(std::optional<T>& place, const toml::node& value, const std::string&
   return read(place.emplace(), value, label, rule);
 }
 
-// A single number for all workers is stored as a list of one; fill_lists() in parse.cc, which knows
-// the number of workers, expands it.
-Stored read(std::vector<double>& place, const toml::node& value, const std::string& label,
-            const Rule& rule) {
-  const auto& per_worker = std::get<PerWorker>(rule);
-  place.clear();
-  const auto* list = value.as_array();
-  if (!list) {
-    const bool is_one = value.is_number() && per_worker.or_one_for_all;
-    if (!is_one) {
-      return problem(value, wrong_type(label, value,
-                                       per_worker.or_one_for_all
-                                           ? "a number, or an array of numbers, one per worker"
-                                           : "an array of numbers, one per worker"));
-    }
-    return read(place.emplace_back(), value, label, per_worker.range);
-  }
-  for (const toml::node& item : *list) {
-    if (!read(place.emplace_back(), item, label, per_worker.range)) {
+// Appends the numbers of the list.
+template <class Number>
+Stored read_list(std::vector<Number>& place, const toml::array& list, const std::string& label,
+                 const Range& range) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const toml::node& item = *list.get(i);
+    if (!read(place.emplace_back(), item, label, range)) {
       // Reads the item again for the message: building a label for every item of a long list would
       // cost more than reading the list.
-      const std::string item_label = fmt::format("{}[{}]", label, place.size() - 1);
-      return read(place.back(), item, item_label, per_worker.range);
+      return read(place.back(), item, fmt::format("{}[{}]", label, i), range);
     }
   }
   return {};
+}
+
+// Which numbers a list has, and whether a number may stand for all of them.
+struct ListRule {
+  Range range;
+  bool or_one_for_all;
+  std::string_view each;
+};
+
+ListRule list_rule(const Rule& rule) {
+  if (const auto* per_server = std::get_if<PerServer>(&rule)) {
+    return {per_server->range, true, "server"};
+  }
+  const auto& per_worker = std::get<PerWorker>(rule);
+  return {per_worker.range, per_worker.or_one_for_all, "worker"};
+}
+
+// A single number for all is stored as a list of one; fill_lists() in parse.cc, which knows the
+// number of workers and servers, expands it.
+template <class Number>
+requires std::is_arithmetic_v<Number> Stored read(std::vector<Number>& place,
+                                                  const toml::node& value, const std::string& label,
+                                                  const Rule& rule) {
+  const auto& [range, or_one_for_all, each] = list_rule(rule);
+  place.clear();
+  if (const auto* list = value.as_array()) {
+    return read_list(place, *list, label, range);
+  }
+  constexpr bool kIntegers = std::is_integral_v<Number>;
+  if (value.is_number() && or_one_for_all) {
+    return read(place.emplace_back(), value, label, range);
+  }
+  return problem(value, wrong_type(label, value,
+                                   fmt::format("{}an array of {}, one per {}",
+                                               !or_one_for_all ? ""
+                                               : kIntegers     ? "an integer, or "
+                                                               : "a number, or ",
+                                               kIntegers ? "integers" : "numbers", each)));
+}
+
+// A list of one number per worker, or of one list per worker.
+Stored read_latencies(Latency& place, const toml::array& list, const std::string& label,
+                      const Range& range) {
+  std::vector<Seconds> values;
+  if (list.empty() || !list.get(0)->is_array()) {
+    Stored stored = read_list(values, list, label, range);
+    place = Latency::per_worker(std::move(values));
+    return stored;
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string row_label = fmt::format("{}[{}]", label, i);
+    const toml::node& item = *list.get(i);
+    const toml::array* row = item.as_array();
+    if (!row) {
+      return problem(item, wrong_type(row_label, item, "an array: a row of the matrix"));
+    }
+    if (row->size() != list.size()) {
+      return problem(item,
+                     fmt::format("{} has {} entries, but {} has {} rows: a matrix needs a row "
+                                 "and a column for every worker",
+                                 row_label, row->size(), label, list.size()));
+    }
+    if (Stored stored = read_list(values, *row, row_label, range); !stored) {
+      return stored;
+    }
+  }
+  place = Latency::matrix(static_cast<int>(list.size()), std::move(values));
+  return {};
+}
+
+Stored read(Latency& place, const toml::node& value, const std::string& label, const Rule& rule) {
+  const Range& range = std::get<PerLink>(rule).range;
+  if (const toml::array* list = value.as_array()) {
+    return read_latencies(place, *list, label, range);
+  }
+  if (!value.is_number()) {
+    return problem(value, wrong_type(label, value,
+                                     "a number, an array of numbers, one per worker, or a matrix"));
+  }
+  Seconds of_every_message = 0;
+  Stored stored = read(of_every_message, value, label, range);
+  place = of_every_message;
+  return stored;
 }
 
 Stored read(Rank& place, const toml::node& value, const std::string& label) {
@@ -201,6 +271,25 @@ Stored store_choice(Record& record, const EnumPlace<Record>& place, const toml::
   return {};
 }
 
+// Checks that an entry in a list of tables has the keys of its kind and no others.
+template <class Record>
+Stored check_keys(const Record& record, const toml::table& table, const std::string& label) {
+  for (const Key<Record>& key : keys<Record>()) {
+    const toml::node* given = table.get(key.name);
+    if (given && !applies(key, record)) {
+      return problem(*given, fmt::format("{0}.{1} is only for kind = \"{2}\", but the kind is "
+                                         "\"{3}\": remove {1}, or set kind = \"{2}\"",
+                                         label, key.name, key.belongs.kind, kind_of(record)));
+    }
+  }
+  for (const Key<Record>& key : keys<Record>()) {
+    if (key.belongs.needed && applies(key, record) && !table.contains(key.name)) {
+      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
+    }
+  }
+  return {};
+}
+
 template <class Record>
 Stored read_table(Record& record, const toml::table& table, const std::string& label) {
   for (auto&& [name, value] : table) {
@@ -215,12 +304,7 @@ Stored read_table(Record& record, const toml::table& table, const std::string& l
       return stored;
     }
   }
-  for (const Key<Record>& key : keys<Record>()) {
-    if (!table.contains(key.name)) {
-      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
-    }
-  }
-  return {};
+  return check_keys(record, table, label);
 }
 
 template <class Record>

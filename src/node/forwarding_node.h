@@ -24,6 +24,9 @@ class ForwardingNode : public Node {
   }
   void forget(Rank peer) override { node_.forget(peer); }
   void busy(Seconds cost, const std::function<void()>& body) override { node_.busy(cost, body); }
+  void process(std::size_t bytes, const std::function<void()>& body) override {
+    node_.process(bytes, body);
+  }
   void sleep(Seconds duration) override { node_.sleep(duration); }
   void spawn(std::string name, std::function<void(Node&)> body) override {
     node_.spawn(std::move(name), std::move(body));

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "node/mailbox.h"
+#include "sim/exceptions.h"
 #include "sim/flight_table.h"
 #include "sim/network.h"
 #include "sim/scheduler.h"
@@ -21,52 +22,20 @@ namespace {
 constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
 constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
 
-// Kinds of events that the scheduler calls back for. `index` is that of a flight or of a fault.
-enum What : std::uint32_t { kHeadArrives, kFlightCompletes, kRankFails };
+// Kinds of events that the scheduler calls back for. `index` is that of a flight, a fault or a
+// change.
+enum What : std::uint32_t { kFlightArrives, kRankFails, kLinkChanges };
 
 struct Fault {
   Rank rank;
   std::string reason;
 };
 
-std::string describe(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "an exception that is not a std::exception";
-  }
-}
-
-bool is_interruption(const std::exception_ptr& error) {
-  try {
-    if (error) {
-      std::rethrow_exception(error);
-    }
-  } catch (const Interrupted&) {
-    return true;
-  } catch (...) {
-  }
-  return false;
-}
-
 std::string name_of(Rank rank) {
   if (rank == kCoordinator) {
     return "the coordinator";
   }
   return rank == kAnyRank ? "anyone" : fmt::format("rank {}", rank);
-}
-
-// One for every worker, then one for every server.
-std::vector<double> bandwidths(const ClusterSpec& spec, int servers) {
-  std::vector<double> all = spec.bandwidth;
-  if (!all.empty()) {
-    const double fastest = std::ranges::max(all);
-    all.insert(all.end(), static_cast<std::size_t>(servers),
-               spec.server_bandwidth.value_or(fastest));
-  }
-  return all;
 }
 
 }  // namespace
@@ -76,11 +45,18 @@ class SimCluster::Impl final : private Scheduler::Owner {
   Impl(const ClusterSpec& spec, int servers)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
-        network_(ranks_, spec.latency, bandwidths(spec, servers)),
+        per_memory_byte_(spec.memory_bandwidth ? 1 / *spec.memory_bandwidth : 0),
+        network_(spec, servers),
         scheduler_(*this) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
     for (Rank rank = kCoordinator; rank < ranks_; ++rank) {
       hosts_.emplace_back(*this, rank);
+    }
+    for (const ClusterEvent& event : spec.events) {
+      if (event.kind != EventKind::kSpeed) {
+        scheduler_.at(event.at, kLinkChanges, static_cast<std::uint32_t>(changes_.size()));
+        changes_.push_back(event);
+      }
     }
   }
 
@@ -92,6 +68,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void fail(Rank rank, Seconds at, std::string reason);
   void poll(std::function<bool()> stop_requested) { stop_requested_ = std::move(stop_requested); }
 
+  void occupy(Rank from, Rank to, std::size_t bytes);
   void deliver(Rank to, Seconds at, Message message);
 
   Network& network() { return network_; }
@@ -120,7 +97,11 @@ class SimCluster::Impl final : private Scheduler::Owner {
     std::optional<Message> receive_until(Match match, Seconds deadline) override;
     void forget(Rank peer) override { host().mailbox.forget(peer); }
     void busy(Seconds cost, const std::function<void()>& body) override;
-    void sleep(Seconds duration) override;
+    void process(std::size_t bytes, const std::function<void()>& body) override {
+      const Seconds cost = static_cast<double>(bytes) * cluster_.per_memory_byte_;
+      busy(cost < 1e-9 ? 0 : cost, body);  // no event for less than a nanosecond
+    }
+    void sleep(Seconds duration) override { wait_for(duration); }
     void spawn(std::string name, std::function<void(Node&)> body) override;
 
    private:
@@ -139,8 +120,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
         throw Interrupted(rank, down_reason);
       }
     }
-    // Checked first by every Node call except receives, which first return messages that have
-    // arrived.
+    // Checked first by every Node call but receives, which first return what has arrived.
     void throw_if_over() const {
       throw_if_down();
       mailbox.throw_if_over();
@@ -162,13 +142,13 @@ class SimCluster::Impl final : private Scheduler::Owner {
   }
 
   void on_event(std::uint32_t what, std::uint32_t index) override;
+  Seconds next_own_event() override { return network_.next_departure(); }
+  void on_own_event() override;
   void on_end(ActivityId activity, std::exception_ptr error) override;
 
   void send(Host& from, Rank to, Message message);
-  void launch(Flight flight);
-  bool is_cut_off(const Flight& flight);
-  void head_arrives(std::uint32_t flight);
-  void flight_completes(std::uint32_t flight);
+  void flight_arrives(std::uint32_t flight);
+  void change_link(const ClusterEvent& event);
   void deliver(Host& to, Message message);
   void lose(Host& at, Rank peer);
   void begin_next_term(Host& home);
@@ -179,12 +159,14 @@ class SimCluster::Impl final : private Scheduler::Owner {
 
   const int workers_;
   const int ranks_;  // including servers
+  const Seconds per_memory_byte_;
   Network network_;
   Scheduler scheduler_;
   std::vector<Host> hosts_;             // the coordinator comes first
   std::vector<Rank> rank_of_activity_;  // by ActivityId
   FlightTable flights_;
   std::vector<Fault> faults_;
+  std::vector<ClusterEvent> changes_;  // of links
   std::function<bool()> stop_requested_;
   std::exception_ptr error_;  // the first that left an activity
 };
@@ -228,12 +210,12 @@ void SimCluster::Impl::fail(Rank rank, Seconds at, std::string reason) {
 
 void SimCluster::Impl::on_event(std::uint32_t what, std::uint32_t index) {
   switch (What{what}) {
-    case kHeadArrives:
-      return head_arrives(index);
-    case kFlightCompletes:
-      return flight_completes(index);
+    case kFlightArrives:
+      return flight_arrives(index);
     case kRankFails:
       return fail_now(faults_[index]);
+    case kLinkChanges:
+      return change_link(changes_[index]);
   }
 }
 
@@ -291,47 +273,50 @@ void SimCluster::Impl::send(Host& from, Rank to, Message message) {
     return;
   }
   const auto bytes = message.payload.size() + kFrameBytes;
-  launch({.to = to,
-          .crossing = network_.depart(from.rank, bytes, scheduler_.now()),
-          .message = std::move(message)});
+  network_.count_bytes(from.rank, bytes);
+  if (host(to).is_down()) {
+    return;
+  }
+  const std::uint32_t index = flights_.add({.to = to, .message = std::move(message)});
+  if (const auto arrives = network_.send(index, from.rank, to, bytes, scheduler_.now())) {
+    scheduler_.at(*arrives, kFlightArrives, index);
+  }
 }
 
-void SimCluster::Impl::launch(Flight flight) {
-  const Seconds head = flight.crossing.head;
-  scheduler_.at(head, kHeadArrives, flights_.add(std::move(flight)));
+// The last byte of one or more messages has left.
+void SimCluster::Impl::on_own_event() {
+  while (const auto departure = network_.take_departure(scheduler_.now())) {
+    scheduler_.at(departure->arrives, kFlightArrives, departure->message);
+  }
+}
+
+void SimCluster::Impl::occupy(Rank from, Rank to, std::size_t bytes) {
+  network_.send(Network::kNobodys, from, to, bytes, scheduler_.now());
 }
 
 void SimCluster::Impl::deliver(Rank to, Seconds at, Message message) {
   host(to);  // checks that the rank exists
-  scheduler_.at(at, kFlightCompletes,
-                flights_.add({.to = to, .crossing = {}, .message = std::move(message)}));
+  scheduler_.at(at, kFlightArrives, flights_.add({.to = to, .message = std::move(message)}));
 }
 
-// True for a message that was on the sender's uplink, or waiting for it, when the sender failed.
-bool SimCluster::Impl::is_cut_off(const Flight& flight) {
-  return flight.crossing.left > host(flight.message.from).down_since;
-}
-
-void SimCluster::Impl::head_arrives(std::uint32_t index) {
-  const Flight& flight = flights_[index];
-  if (is_cut_off(flight)) {
-    flights_.take(index);
-    return;
-  }
-  const Seconds complete = network_.arrive(flight.to, flight.bytes(), flight.crossing);
-  scheduler_.at(complete, kFlightCompletes, index);
-}
-
-void SimCluster::Impl::flight_completes(std::uint32_t index) {
+void SimCluster::Impl::flight_arrives(std::uint32_t index) {
   Flight flight = flights_.take(index);
   Host& to = host(flight.to);
-  if (to.is_down() || is_cut_off(flight)) {
+  if (to.is_down()) {
     return;
   }
   if (flight.is_loss) {
     lose(to, flight.message.from);
   } else {
     deliver(to, std::move(flight.message));
+  }
+}
+
+void SimCluster::Impl::change_link(const ClusterEvent& event) {
+  if (event.kind == EventKind::kBandwidth) {
+    network_.change_bandwidth(event.worker, event.bandwidth, scheduler_.now());
+  } else {
+    network_.change_latency(event.worker, event.latency);
   }
 }
 
@@ -367,16 +352,17 @@ void SimCluster::Impl::fail_now(const Fault& fault) {
   for (const auto& activity : failed.activities) {
     scheduler_.wake(activity.id);
   }
-  // The news travels like an empty message sent just now, so it arrives after everything that is on
-  // the wire.
-  const Seconds left = scheduler_.now();
-  const Seconds there = left + network_.latency();
+  for (const std::uint32_t flight : network_.cut(fault.rank, scheduler_.now())) {
+    flights_.take(flight);
+  }
+  // The news travels like an empty message, so it arrives after everything that has left.
   for (const Host& other : hosts_) {
     if (other.rank != fault.rank) {
-      launch({.to = other.rank,
-              .crossing = {.left = left, .head = there, .tail = there},
-              .message = {.from = fault.rank, .header = {}, .payload = {}},
-              .is_loss = true});
+      const Seconds there = scheduler_.now() + network_.latency(fault.rank, other.rank);
+      scheduler_.at(there, kFlightArrives,
+                    flights_.add({.to = other.rank,
+                                  .message = {.from = fault.rank, .header = {}, .payload = {}},
+                                  .is_loss = true}));
     }
   }
 }
@@ -450,8 +436,6 @@ void SimCluster::Impl::SimNode::busy(Seconds cost, const std::function<void()>& 
   }
 }
 
-void SimCluster::Impl::SimNode::sleep(Seconds duration) { wait_for(duration); }
-
 void SimCluster::Impl::SimNode::spawn(std::string name, std::function<void(Node&)> body) {
   host().throw_if_over();
   cluster_.start(rank_, std::move(name), std::move(body));
@@ -486,10 +470,12 @@ void SimCluster::poll(std::function<bool()> stop_requested) {
 
 Seconds SimCluster::now() const { return impl_->scheduler().now(); }
 std::uint64_t SimCluster::events() const { return impl_->scheduler().events(); }
-std::uint64_t SimCluster::bytes_sent(Rank rank) const {
-  return impl_->network().link(rank).bytes_sent;
+std::uint64_t SimCluster::bytes_sent(Rank rank) const { return impl_->network().bytes_sent(rank); }
+void SimCluster::count_bytes(Rank rank, std::size_t bytes) {
+  impl_->network().count_bytes(rank, bytes);
 }
-Link& SimCluster::link(Rank rank) { return impl_->network().link(rank); }
+void SimCluster::occupy(Rank from, Rank to, std::size_t bytes) { impl_->occupy(from, to, bytes); }
+const Network& SimCluster::network() const { return impl_->network(); }
 void SimCluster::deliver(Rank to, Seconds at, Message message) {
   impl_->deliver(to, at, std::move(message));
 }

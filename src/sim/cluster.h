@@ -12,8 +12,9 @@
 // inputs always give the same order of events. There is no global state: a process may have any
 // number of clusters, on one thread or on several.
 //
-// A fiber has 64 KiB of stack. Bodies given to Node::busy() run on the stack of run()'s caller
-// instead, so they may use as much as they need, but they must not make a Node call that blocks.
+// A fiber has 64 KiB of stack. Bodies given to Node::busy() and Node::process() run on the stack of
+// run()'s caller instead, so they may use as much as they need, but they must not make a Node call
+// that blocks.
 //
 // Cost: a message is two events; with its fiber switch that is 0.2 us of real time among 16 workers
 // and 0.5 us among thousands. A fiber uses one or two pages of memory until its stack grows.
@@ -25,7 +26,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "cluster/link.h"
 #include "motley/base/ids.h"
 #include "motley/cluster/spec.h"
 #include "motley/node/node.h"
@@ -38,11 +38,13 @@ class Deadlock : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+class Network;
+
 class SimCluster {
  public:
-  // Uses workers, latency and bandwidths of the spec; no bandwidth means unlimited. Speeds and
-  // slowdowns belong to the CostModel, which computes the cost given to Node::busy(). The ranks of
-  // servers follow those of the workers.
+  // Uses workers, latency and bandwidths (of links and memory) of the spec; no bandwidth means
+  // unlimited. Speeds and slowdowns belong to the CostModel, which computes the cost given to
+  // Node::busy(). The ranks of servers follow those of the workers.
   explicit SimCluster(const ClusterSpec& spec, int servers = 0);
   ~SimCluster();
 
@@ -78,15 +80,18 @@ class SimCluster {
   // flag). When it returns true, the run stops with the reason "interrupted".
   void poll(std::function<bool()> stop_requested);
 
-  // For traffic that is computed ahead instead of sent (sync/ring_meeting.h). link() is a rank's
-  // link, which the caller must leave in the state in which that traffic would. deliver() puts a
+  // For traffic that is computed ahead instead of sent (sync/ring_meeting.h). deliver() puts a
   // message into a mailbox at time `at`, which must not have passed, without using a link.
-  Link& link(Rank rank);
+  // occupy() keeps a connection busy from now on, as a message of so many bytes would.
+  const Network& network() const;
   void deliver(Rank to, Seconds at, Message message);
+  void occupy(Rank from, Rank to, std::size_t bytes);
+  void count_bytes(Rank rank, std::size_t bytes);
 
   // The virtual time.
   Seconds now() const;
-  // Events processed: arrivals at links and mailboxes, ends of busy() and sleep(), deadlines.
+  // Events processed: arrivals at links and mailboxes, ends of busy(), process() and sleep(),
+  // deadlines.
   std::uint64_t events() const;
   // Bytes that a rank has put on its uplink, including frames.
   std::uint64_t bytes_sent(Rank rank) const;

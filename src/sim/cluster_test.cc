@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,6 +49,54 @@ TEST(SimCluster, BusyAndSleepLastExactlyAsLongAsTheySay) {
   EXPECT_EQ(cluster.now(), 2.75);
 }
 
+TEST(SimCluster, ProcessingTakesItsBytesByTheBandwidthOfMemory) {
+  ClusterSpec spec = uniform_cluster(1);
+  spec.memory_bandwidth = 4e9;
+  SimCluster cluster(spec, 1);
+  for (const Rank rank : {kCoordinator, 0, 1}) {  // a coordinator, a worker, a server
+    cluster.start(rank, [](Node& node) {
+      Seconds began = -1;
+      node.process(2'000'000'000, [&] { began = node.now(); });
+      EXPECT_EQ(began, 0);
+      EXPECT_EQ(node.now(), 0.5);
+    });
+  }
+  cluster.run();
+}
+
+// Two activities of a rank, as two threads of a machine.
+TEST(SimCluster, OneActivityProcessesWhileAnotherComputes) {
+  ClusterSpec spec = uniform_cluster(1);
+  spec.memory_bandwidth = 1e9;
+  SimCluster cluster(spec);
+  cluster.start(0, [](Node& node) {
+    node.spawn("beside", [](Node& own) {
+      own.process(2'000'000'000, [] {});
+      EXPECT_EQ(own.now(), 2);
+    });
+    node.busy(3, [] {});
+    EXPECT_EQ(node.now(), 3);
+  });
+  cluster.run();
+}
+
+TEST(SimCluster, ProcessingLessThanANanosecondIsNoEvent) {
+  for (const double bandwidth : {1e10, std::numeric_limits<double>::infinity()}) {
+    ClusterSpec spec = uniform_cluster(1);
+    spec.memory_bandwidth = bandwidth;
+    SimCluster cluster(spec);
+    int runs = 0;
+    cluster.start(0, [&](Node& node) {
+      node.process(0, [&] { ++runs; });
+      node.process(9, [&] { ++runs; });
+      EXPECT_EQ(node.now(), 0);
+    });
+    cluster.run();
+    EXPECT_EQ(runs, 2);
+    EXPECT_EQ(cluster.events(), 0U);
+  }
+}
+
 TEST(SimCluster, BusyForNothingTakesNoTurn) {
   SimCluster cluster(uniform_cluster(2));
   std::vector<int> order;
@@ -83,22 +132,45 @@ TEST(SimCluster, AMessageArrivesWhenTheNetworkSays) {
   EXPECT_EQ(cluster.bytes_sent(1), 0U);
 }
 
-// Rank 0 sends first but its uplink is slow to reach its second message; rank 1's overtakes it.
-TEST(SimCluster, ADownlinkServesHeadsInTheOrderOfTheirArrival) {
+// Rank 0's two messages have half of its uplink each. From 1 s on the second one has half of rank
+// 2's downlink, too.
+TEST(SimCluster, MessagesUnderWayShareLinks) {
   SimCluster cluster(uniform_cluster(4));
   cluster.start(0, [](Node& node) {
     node.send(3, kChannel, {}, filling(4000));
-    node.send(2, kChannel, {}, filling(1000));  // head arrives at 4.5
+    node.send(2, kChannel, {}, filling(1000));
   });
   cluster.start(1, [](Node& node) {
     node.sleep(1);
-    node.send(2, kChannel, {}, filling(1000));  // head arrives at 1.5
+    node.send(2, kChannel, {}, filling(1000));
   });
   cluster.start(2, [](Node& node) {
-    EXPECT_EQ(node.receive({kChannel}).from, 1);
-    EXPECT_DOUBLE_EQ(node.now(), 2.5);
     EXPECT_EQ(node.receive({kChannel}).from, 0);
-    EXPECT_DOUBLE_EQ(node.now(), 5.5);
+    EXPECT_DOUBLE_EQ(node.now(), 2 + 0.5);
+    EXPECT_EQ(node.receive({kChannel}).from, 1);
+    EXPECT_DOUBLE_EQ(node.now(), 2.5 + 0.5);
+  });
+  cluster.run();
+}
+
+// The worker's link changes from 1000 to 4000 bytes per second, then its latency falls.
+TEST(SimCluster, EventsChangeLinks) {
+  ClusterSpec spec = uniform_cluster(2);
+  spec.bandwidth[1] = 8000;
+  spec.events = {{.at = 1, .kind = EventKind::kBandwidth, .worker = 0, .bandwidth = 4000},
+                 {.at = 10, .kind = EventKind::kLatency, .worker = 0, .latency = 2},
+                 {.at = 10, .kind = EventKind::kSpeed, .worker = 0, .speed = 2}};
+  SimCluster cluster(spec);
+  cluster.start(0, [](Node& node) {
+    node.send(1, kChannel, {}, filling(5000));
+    node.sleep(20);
+    node.send(1, kChannel, {}, filling(4000));
+  });
+  cluster.start(1, [](Node& node) {
+    node.receive({kChannel});
+    EXPECT_DOUBLE_EQ(node.now(), 2 + 0.5);
+    node.receive({kChannel});
+    EXPECT_DOUBLE_EQ(node.now(), 21 + 2);
   });
   cluster.run();
 }

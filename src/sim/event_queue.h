@@ -32,6 +32,9 @@ class EventQueue {
 
   bool empty() const { return heap_.empty(); }
   std::size_t size() const { return heap_.size(); }
+  // Of the event that pop() would return; the queue must not be empty.
+  Seconds next_at() const { return heap_.front().at; }
+  const What& next() const { return heap_.front().what; }
 
   void push(Seconds at, What what) {
     heap_.push_back({});

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/link.h"
 #include "motley/node/message.h"
 
 namespace motley {
@@ -15,11 +14,8 @@ namespace motley {
 // end of the sender's messages.
 struct Flight {
   Rank to = 0;
-  Crossing crossing;
   Message message;
   bool is_loss = false;
-
-  std::size_t bytes() const { return is_loss ? 0 : message.payload.size() + kFrameBytes; }
 };
 
 // Flights in progress, in reused slots: the event queue holds slot numbers instead of messages.
@@ -35,7 +31,6 @@ class FlightTable {
     flights_[index] = std::move(flight);
     return index;
   }
-  const Flight& operator[](std::uint32_t index) const { return flights_[index]; }
   Flight take(std::uint32_t index) {
     unused_.push_back(index);
     return std::move(flights_[index]);

@@ -39,25 +39,41 @@ bool Scheduler::step() {
   }
   ready_.clear();
   next_ready_ = 0;
-  while (!queue_.empty()) {
-    const auto event = queue_.pop();
-    if (is_stale(event.what)) {
-      --stale_;
-      continue;  // the clock stays: a stale event does nothing
-    }
-    now_ = event.at;
+  drop_stale_front();
+  const Seconds own = owner_.next_own_event();
+  if (own < Node::kForever && (queue_.empty() || own <= queue_.next_at())) {
+    now_ = own;
     ++events_;
-    if (event.what.what == kTimer) {
-      Activity& activity = *activities_[event.what.index];
-      activity.timed = false;
-      end_wait(activity);
-      run(event.what.index);
-    } else {
-      owner_.on_event(event.what.what, event.what.index);
-    }
+    owner_.on_own_event();
     return true;
   }
-  return false;
+  if (queue_.empty()) {
+    return false;
+  }
+  run_event();
+  return true;
+}
+
+void Scheduler::run_event() {
+  const auto event = queue_.pop();
+  now_ = event.at;
+  ++events_;
+  if (event.what.what == kTimer) {
+    Activity& activity = *activities_[event.what.index];
+    activity.timed = false;
+    end_wait(activity);
+    run(event.what.index);
+  } else {
+    owner_.on_event(event.what.what, event.what.index);
+  }
+}
+
+// The clock does not stop at stale events: they do nothing.
+void Scheduler::drop_stale_front() {
+  while (!queue_.empty() && is_stale(queue_.next())) {
+    queue_.pop();
+    --stale_;
+  }
 }
 
 ActivityId Scheduler::current() const {

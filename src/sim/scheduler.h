@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,10 @@ class Scheduler {
    public:
     // The time given to at() has come.
     virtual void on_event(std::uint32_t what, std::uint32_t index) = 0;
+    // An event of the owner whose time may change as long as it has not come; Node::kForever or
+    // more if there is none. At equal times it happens before those of at().
+    virtual Seconds next_own_event() { return std::numeric_limits<Seconds>::infinity(); }
+    virtual void on_own_event() {}
     // An activity has ended; `error` is the exception that left it, or null. Its id may be reused.
     virtual void on_end(ActivityId activity, std::exception_ptr error) = 0;
 
@@ -84,7 +89,9 @@ class Scheduler {
   static constexpr std::uint32_t kTimer = ~0U;  // What::what for the end of a wait
   static constexpr ActivityId kNobody = ~0U;
 
+  void run_event();
   bool is_stale(const What& what) const;
+  void drop_stale_front();
   void end_wait(Activity& activity);
   void drop_stale_events();
   void run(ActivityId id);

@@ -152,7 +152,7 @@ RC_GTEST_PROP(Adaptive, FollowsASpeedEventWithinTwoWindows, ()) {
   const Seconds at = 6 + step * *rc::gen::inRange(0, 100) * 0.1;
   const auto worker = *rc::gen::inRange(0, 4);
   const auto speed = *rc::gen::element(0.25, 2.0, 4.0);
-  job.cluster.events = {{at, worker, speed}};
+  job.cluster.events = {{.at = at, .worker = worker, .speed = speed}};
   std::vector<double> speeds = job.cluster.speeds;
   speeds[static_cast<std::size_t>(worker)] = speed;
   // How many steps were completed before it, from a run that ends there.
@@ -193,7 +193,7 @@ Job any_job(const std::string& allocation) {
   for (std::size_t i = 0; i < workers; ++i) {
     job.cluster.overhead.push_back(1e-3 * *rc::gen::inRange(0, 20));
   }
-  job.cluster.events = {{0.5, 0, 0.3}};
+  job.cluster.events = {{.at = 0.5, .worker = 0, .speed = 0.3}};
   job.train.steps = *rc::gen::inRange<std::int64_t>(1, 60);
   return job;
 }

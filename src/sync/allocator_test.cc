@@ -71,7 +71,7 @@ RC_GTEST_PROP(Allocator, AllRanksHoldTheSameSharesAtEveryMoment, ()) {
   const auto allocation = *rc::gen::element<std::string>("equal", "static", "adaptive", "dynamic");
   Job job = job_of(speeds, 40 * static_cast<std::int64_t>(speeds.size()), allocation);
   job.cluster.slowdowns = {{0.2, 3}, {0.5, 1.1}};
-  job.cluster.events = {{1.0, 0, 0.25}};
+  job.cluster.events = {{.at = 1.0, .worker = 0, .speed = 0.25}};
   job.seed = *rc::gen::arbitrary<std::uint32_t>();
   const LedgerOptions ledger = ledger_of(7 * job.train.batch, job.train.batch);
   const auto ended = run(job, ledger, Advance::kTogether, 60);

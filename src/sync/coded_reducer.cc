@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "codec/traffic.h"
 #include "motley/sync/collective.h"
 
 namespace motley {
@@ -21,20 +22,21 @@ void CodedReducer::sum(Block block) {
   }
   const Block numbers = block.part(0, block.size - Replica::kTail);
   const Block own = chunk_of(numbers, self_, size_);
-  const auto tail = block.part(numbers.size, Replica::kTail).floats();
+  const Block tail = block.part(numbers.size, Replica::kTail);
 
   if (!block.phantom() && encoders_.empty()) {
     prepare();
   }
-  const Seconds began = node_.now();
+  const auto moved = [&] { return node_.now() - processed_; };
+  const Seconds began = moved();
   send_contributions(numbers, tail);
   add_contributions(own);
-  const Seconds reduced = node_.now();
+  const Seconds reduced = moved();
   send_sum(own);
   take_sums(numbers);
-  const Seconds gathered = node_.now();
+  const Seconds gathered = moved();
 
-  sum_tails(tail);
+  sum_tails(tail.floats());
   waited_ += std::max(0.0, (reduced - began) - (gathered - reduced));
 }
 
@@ -49,21 +51,13 @@ void CodedReducer::prepare() {
 }
 
 // Each starts with a different owner, so that they do not all send to the same one.
-void CodedReducer::send_contributions(Block numbers, std::span<const float> tail) {
-  if (!tail.empty()) {
-    std::ranges::copy(tail, tails_.begin() + self_ * static_cast<int>(Replica::kTail));
+void CodedReducer::send_contributions(Block numbers, Block tail) {
+  if (!tail.phantom()) {
+    std::ranges::copy(tail.floats(), tails_.begin() + self_ * static_cast<int>(Replica::kTail));
   }
   for (int distance = 1; distance < size_; ++distance) {
     const Rank owner = after(distance);
-    const Block chunk = chunk_of(numbers, owner, size_);
-    const std::size_t bytes = encoded_size(options_, chunk.size);
-    if (numbers.phantom()) {
-      node_.send(owner, channel_, {}, Payload::phantom(bytes + kTailBytes));
-      continue;
-    }
-    const auto room = encode(owner, chunk.floats(), kTailBytes);
-    std::memcpy(room.get() + bytes, tail.data(), kTailBytes);
-    node_.send(owner, channel_, {}, Payload::adopt(room, {room.get(), bytes + kTailBytes}));
+    node_.send(owner, channel_, {}, encode(owner, chunk_of(numbers, owner, size_), tail));
   }
 }
 
@@ -72,13 +66,16 @@ void CodedReducer::add_contributions(Block own) {
   for (int distance = 1; distance < size_; ++distance) {
     const Rank from = after(-distance);
     const Payload payload = received(from, own, kTailBytes);
-    if (own.phantom()) {
-      continue;
-    }
-    const auto numbers = payload.bytes().first(payload.size() - kTailBytes);
-    check(add_decoded(options_.kind, numbers, 1, own.floats()), from);
-    std::memcpy(&tails_[static_cast<std::size_t>(from) * Replica::kTail],
-                payload.bytes().data() + numbers.size(), kTailBytes);
+    const std::size_t coded = payload.size() - kTailBytes;
+    const auto add = [&] {
+      if (!own.phantom()) {
+        const auto bytes = payload.bytes();
+        check(add_decoded(options_.kind, bytes.first(coded), 1, own.floats()), from);
+        std::memcpy(&tails_[static_cast<std::size_t>(from) * Replica::kTail], bytes.data() + coded,
+                    kTailBytes);
+      }
+    };
+    process(add_decoded_traffic(options_.kind, own.size, coded), std::ref(add));
   }
 }
 
@@ -86,18 +83,11 @@ void CodedReducer::send_sum(Block own) {
   if (own.size == 0) {
     return;
   }
-  const std::size_t bytes = encoded_size(options_, own.size);
-  Payload payload = Payload::phantom(bytes);
-  if (!own.phantom()) {
-    const auto room = encode(self_, own.floats(), 0);
-    payload = Payload::adopt(room, {room.get(), bytes});
-  }
+  const Payload payload = encode(self_, own, {});
   for (int distance = 1; distance < size_; ++distance) {
     node_.send(after(distance), channel_, {}, payload);
   }
-  if (!own.phantom()) {
-    check(decode(options_.kind, payload.bytes(), own.floats()), self_);
-  }
+  take_decoded(payload, own, self_);
 }
 
 void CodedReducer::take_sums(Block numbers) {
@@ -107,11 +97,17 @@ void CodedReducer::take_sums(Block numbers) {
     if (chunk.size == 0) {
       continue;
     }
-    const Payload payload = received(owner, chunk, 0);
-    if (!chunk.phantom()) {
-      check(decode(options_.kind, payload.bytes(), chunk.floats()), owner);
-    }
+    take_decoded(received(owner, chunk, 0), chunk, owner);
   }
+}
+
+void CodedReducer::take_decoded(const Payload& payload, Block chunk, Rank from) {
+  const auto take = [&] {
+    if (!chunk.phantom()) {
+      check(decode(options_.kind, payload.bytes(), chunk.floats()), from);
+    }
+  };
+  process(decode_traffic(options_.kind, chunk.size, payload.size()), std::ref(take));
 }
 
 // In the order of ranks, so that all get the same bits.
@@ -125,12 +121,26 @@ void CodedReducer::sum_tails(std::span<float> tail) {
   }
 }
 
-std::shared_ptr<std::byte> CodedReducer::encode(Rank chunk, std::span<const float> values,
-                                                std::size_t behind) {
-  const std::size_t bytes = encoded_size(options_, values.size());
-  auto room = allocate_block(bytes + behind);
-  encoders_[static_cast<std::size_t>(chunk)].encode(values, {room.get(), bytes});
-  return room;
+Payload CodedReducer::encode(Rank chunk, Block numbers, Block behind) {
+  const std::size_t coded = encoded_size(options_, numbers.size);
+  const std::size_t bytes = coded + behind.size * sizeof(float);
+  Payload payload = Payload::phantom(bytes);
+  const auto write = [&] {
+    if (!numbers.phantom()) {
+      const auto room = allocate_block(bytes);
+      encoders_[static_cast<std::size_t>(chunk)].encode(numbers.floats(), {room.get(), coded});
+      std::ranges::copy(std::as_bytes(behind.floats()), room.get() + coded);
+      payload = Payload::adopt(room, {room.get(), bytes});
+    }
+  };
+  process(encode_traffic(options_, numbers.size), std::ref(write));
+  return payload;
+}
+
+void CodedReducer::process(std::size_t bytes, const std::function<void()>& body) {
+  const Seconds began = node_.now();
+  node_.process(bytes, body);
+  processed_ += node_.now() - began;
 }
 
 Payload CodedReducer::received(Rank from, Block numbers, std::size_t behind) {

@@ -12,11 +12,12 @@
 // feedback each encoder keeps what it left out, for contributions and sums, until the next time.
 //
 // Cost: n-1 messages of 1/n of the encoded block each way, as many bytes as a ring; but all are
-// sent at once, so it takes two latencies where a ring takes 2(n-1). With error feedback also a
-// copy of the block. The tail (Replica::kTail) is sent unencoded to all workers, at the end of the
-// first messages.
+// sent at once, so it takes two latencies where a ring takes 2(n-1). The block is encoded once and
+// decoded twice (codec/traffic.h). With error feedback also a copy of the block. The tail
+// (Replica::kTail) is sent unencoded to all workers, at the end of the first messages.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "codec/codec.h"
@@ -40,21 +41,24 @@ class CodedReducer final : public Reducer {
 
   // As in a ring (collective.cc): no sum is complete before the last worker has arrived, so the
   // time by which the first exchange took longer than the second, which moves as many bytes, was
-  // waiting.
+  // waiting. Encoding and decoding are left out: the first exchange encodes more.
   Seconds waited() const override { return waited_; }
 
  private:
   void prepare();
-  void send_contributions(Block numbers, std::span<const float> tail);
+  void send_contributions(Block numbers, Block tail);
   void add_contributions(Block own);
   void send_sum(Block own);
   void take_sums(Block numbers);
+  void take_decoded(const Payload& payload, Block chunk, Rank from);
   void sum_tails(std::span<float> tail);
 
   // The worker `distance` places further on, which owns that chunk.
   Rank after(int distance) const { return (self_ + distance + size_) % size_; }
-  // Encodes the numbers of a chunk, with room for `behind` further bytes.
-  std::shared_ptr<std::byte> encode(Rank chunk, std::span<const float> values, std::size_t behind);
+  // Encodes the numbers of a chunk; those of `behind` follow unencoded.
+  Payload encode(Rank chunk, Block numbers, Block behind);
+  // Node::process(), measured.
+  void process(std::size_t bytes, const std::function<void()>& body);
   Payload received(Rank from, Block numbers, std::size_t behind);
   void check(const Status& status, Rank from) const;
 
@@ -68,6 +72,7 @@ class CodedReducer final : public Reducer {
   // By chunk: for this worker's contribution, and at its own place for the sum.
   std::vector<Encoder> encoders_;
   std::vector<float> tails_;  // of all workers
+  Seconds processed_ = 0;
   Seconds waited_ = 0;
 };
 

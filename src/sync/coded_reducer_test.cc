@@ -216,11 +216,12 @@ TEST(CodedReducer, SendsAsFewBytesAsTheCodecSays) {
   }
 }
 
-// Two latencies and 2(n-1)/n of the encoded block, as the header says.
+// On the links: two latencies and 2(n-1)/n of the encoded block, as the header says.
 TEST(CodedReducer, TakesAsLongAsTheFormulaSays) {
   for (const int n : {2, 4, 8}) {
     ClusterSpec spec = cluster_of(n);
     spec.latency = 1e-3;
+    spec.memory_bandwidth = kUnlimited;
     SimCluster cluster(spec);
     with_reducers(cluster, n, {CodecKind::kFp16}, [](Node&, Reducer& reducer) {
       reducer.sum({nullptr, 10'000'000 + kTail});

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "codec/traffic.h"
 #include "sync/ring_meeting.h"
 
 namespace motley {
@@ -69,10 +70,21 @@ void Collective::sum(Block block, float weight) {
   }
   if (is_small) {
     recursive_doubling(block);
-  } else if (meeting_ && block.phantom()) {
+    return;
+  }
+  weigh_first(chunk(block, self_), weight);
+  if (meeting_ && block.phantom()) {
     waited_ += meeting_->sum(node_, channel_, block.size);
   } else {
     ring(block, weight);
+  }
+}
+
+// The chunk that is sent before anything has arrived.
+void Collective::weigh_first(Block own, float weight) {
+  if (weight != 1) {
+    const auto weigh = [=] { scale(own, weight); };
+    node_.process(copy_traffic(own.size), std::ref(weigh));
   }
 }
 
@@ -83,12 +95,15 @@ void Collective::sum(Block block, float weight) {
 // time by which reduce-scatter took longer than all-gather, which moves as many bytes, was waiting.
 //
 // A member's own numbers are weighted when the sum of others is added to them, which saves a pass;
-// the exception is the chunk that it sends before anything has arrived.
+// the exception is the chunk that it sends first (weigh_first()).
+//
+// Adding is not given to Node::process(): while one segment is added, in the cache, the link
+// carries the next ones, so only the last segment of a round adds to its time. A simulated phantom
+// chunk arrives as one message, and processing it afterwards would add all of it.
 void Collective::ring(Block block, float weight) {
   const int right = (self_ + 1) % size_;
   const int left = (self_ + size_ - 1) % size_;
   const Seconds began = node_.now();
-  scale(chunk(block, self_), weight);
   for (int k = 0; k < size_ - 1; ++k) {
     exchange(right, chunk(block, self_ - k), left, chunk(block, self_ - k - 1), weight);
   }

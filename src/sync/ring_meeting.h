@@ -7,9 +7,9 @@
 // registers when it arrives, the last one computes when each would be done, and each continues at
 // that time. No worker can be done before the last has arrived, so none of these times has passed.
 //
-// The links are left in the state that the messages would have left, including byte counts. The
-// result is exact if nothing else is on its way to a worker while it is in the ring. Other messages
-// (the last updates at the end of a run) are treated as delivered when the ring begins.
+// Byte counts are those of the messages, and a connection whose last chunk has not left when its
+// worker is done stays busy until then. The result is exact if nothing else crosses the links while
+// the ring does. Links are those at the time at which the last worker arrives.
 //
 // The code that gives a RingMeeting to its workers (runtime/simulate/simulate.cc) provides what it
 // needs from the simulator. Without a RingMeeting, a Collective sends messages.
@@ -18,7 +18,6 @@
 #include <functional>
 #include <vector>
 
-#include "cluster/link.h"
 #include "motley/node/node.h"
 #include "sync/ring_times.h"
 
@@ -31,10 +30,14 @@ class RingMeeting {
 
   // What it needs from the simulator.
   struct Ground {
-    Seconds latency = 0;
-    std::function<Link&(Rank)> link_of;
+    // The way from a worker to the next one.
+    std::function<RingEdge(Rank from, Rank to)> edge_of;
     // Puts the message into a mailbox at that time without using a link.
     std::function<void(Rank to, Seconds at, Message message)> deliver;
+    // Keeps a connection busy from now on, as a message of so many bytes would.
+    std::function<void(Rank from, Rank to, std::size_t bytes)> occupy;
+    // Counts bytes as sent.
+    std::function<void(Rank from, std::size_t bytes)> count_bytes;
   };
   RingMeeting(int workers, Ground ground);
 
@@ -43,6 +46,7 @@ class RingMeeting {
   Seconds sum(Node& node, Channel channel, std::size_t floats);
 
  private:
+  Rank right_of(Rank rank) const;
   void release(Channel channel, std::size_t floats);
 
   const Ground ground_;

@@ -9,21 +9,32 @@
 #include "base/random.h"
 #include "motley/sync/collective.h"
 #include "sim/cluster.h"
+#include "sim/network.h"
 
 namespace motley {
 namespace {
 
-RingMeeting::Ground ground_of(SimCluster& cluster, const ClusterSpec& spec) {
-  return {.latency = spec.latency,
-          .link_of = [&](Rank rank) -> Link& { return cluster.link(rank); },
+RingEdge edge_of(const Network& network, Rank from, Rank to) {
+  RingEdge edge{.links = {}, .latency = network.latency(from, to)};
+  for (const auto link : network.path(from, to)) {
+    edge.links.push_back({link, network.capacity(link)});
+  }
+  return edge;
+}
+
+RingMeeting::Ground ground_of(SimCluster& cluster) {
+  return {.edge_of = [&](Rank from, Rank to) { return edge_of(cluster.network(), from, to); },
           .deliver = [&](Rank to, Seconds at,
-                         Message message) { cluster.deliver(to, at, std::move(message)); }};
+                         Message message) { cluster.deliver(to, at, std::move(message)); },
+          .occupy = [&](Rank from, Rank to, std::size_t bytes) { cluster.occupy(from, to, bytes); },
+          .count_bytes = [&](Rank from, std::size_t bytes) { cluster.count_bytes(from, bytes); }};
 }
 
 // A sequence of sums over all workers.
 struct Story {
   ClusterSpec spec;
   std::vector<std::size_t> floats;           // of every sum
+  std::vector<float> weights;                // of every worker, if they differ from 1
   std::vector<std::vector<Seconds>> pauses;  // before it, by worker
 };
 
@@ -40,13 +51,13 @@ RingResult tell(const Story& story, bool meets) {
   told.done.resize(workers * story.floats.size());
   told.waited.resize(workers);
   SimCluster cluster(story.spec);
-  RingMeeting meeting(story.spec.workers, ground_of(cluster, story.spec));
+  RingMeeting meeting(story.spec.workers, ground_of(cluster));
   for (std::size_t i = 0; i < workers; ++i) {
     cluster.start(static_cast<Rank>(i), [&, i](Node& node) {
       Collective collective(node, Channel::kMethod, meets ? &meeting : nullptr);
       for (std::size_t sum = 0; sum < story.floats.size(); ++sum) {
         node.sleep(story.pauses[sum][i]);
-        collective.sum({nullptr, story.floats[sum]});
+        collective.sum({nullptr, story.floats[sum]}, story.weights.empty() ? 1 : story.weights[i]);
         told.done[sum * workers + i] = node.now();
       }
       told.waited[i] = collective.waited();
@@ -69,6 +80,10 @@ Story random_story(Random& random) {
     for (std::size_t i = 0; i < workers; ++i) {
       story.spec.bandwidth.push_back(std::pow(10, 7 + 2 * random.uniform()));
     }
+  }
+  if (random.below(2) == 0) {
+    std::generate_n(std::back_inserter(story.weights), workers,
+                    [&] { return static_cast<float>(random.below(3)); });
   }
   for (int sum = 0; sum < 3; ++sum) {
     story.floats.push_back(16'385 + static_cast<std::size_t>(random.below(200'000)));
@@ -116,10 +131,13 @@ TEST(RingMeeting, SmallBlocksAreStillSent) {
 TEST(RingTimes, EmptyChunksAreNotSent) {
   std::vector<RingMember> members(5);
   members[2].at = 7;
-  pass_round_ring(members, 3, 0.25);
+  for (RingMember& member : members) {
+    member.edge.latency = 0.25;
+  }
+  pass_round_ring(members, 3);
   std::uint64_t bytes = 0;
   for (const RingMember& member : members) {
-    bytes += member.link.bytes_sent;
+    bytes += member.bytes;
     EXPECT_GE(member.at, 7);
     EXPECT_LE(member.at, 7 + 8 * 0.25);
   }
@@ -131,7 +149,7 @@ TEST(RingMeeting, EndsWithTheRunAndWithALostWorker) {
     ClusterSpec spec;
     spec.workers = 5;
     SimCluster cluster(spec);
-    RingMeeting meeting(5, ground_of(cluster, spec));
+    RingMeeting meeting(5, ground_of(cluster));
     int sums = 0;
     for (Rank rank = 0; rank < 5; ++rank) {
       cluster.start(rank, [&](Node& node) {

@@ -19,4 +19,9 @@ struct WeightedModel {
 // Cost: each model is read once and `own` written once, whatever their number.
 void weighted_mean(Block own, float own_weight, std::span<const WeightedModel> others);
 
+// The bytes that the mean of `floats` numbers with those of `others` models reads and writes.
+constexpr std::size_t mean_traffic(std::size_t floats, std::size_t others) {
+  return others > 0 ? (others + 2) * floats * sizeof(float) : 0;
+}
+
 }  // namespace motley

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/cluster/latency.h"
 
 namespace motley {
 
@@ -16,11 +17,21 @@ struct RandomSlowdown {
   double factor = 1;
 };
 
-// From time `at` of the run, a worker has a new speed.
-struct SpeedEvent {
+// What changes at a worker's machine.
+enum class EventKind {
+  kSpeed,
+  kBandwidth,
+  kLatency,
+};
+
+// At a time of the run, the speed of a worker or the link of its machine changes.
+struct ClusterEvent {
   Seconds at = 0;
+  EventKind kind = EventKind::kSpeed;
   Rank worker = 0;
-  double speed = 1;
+  double speed = 1;      // kSpeed: from then on
+  double bandwidth = 1;  // kBandwidth: bytes per second of its link, both ways, from then on
+  Seconds latency = 0;   // kLatency: of its link, from then on
 };
 
 // How `train` gives workers their speeds.
@@ -31,16 +42,28 @@ enum class Isolation {
 
 struct ClusterSpec {
   int workers = 1;
-  Seconds unit = 0;                        // seconds per sample at speed 1; 0 = no pacing
-  std::vector<double> overhead;            // fixed seconds per step, one per worker
-  std::vector<double> speeds;              // one per worker
-  Seconds latency = 50e-6;                 // of every link (simulator only)
-  std::vector<double> bandwidth;           // bytes per second, one per worker (simulator only)
-  std::optional<double> server_bandwidth;  // of every server; default: the fastest worker's
+  Seconds unit = 0;              // seconds per sample at speed 1; 0 = no pacing
+  std::vector<double> overhead;  // fixed seconds per step, one per worker
+  std::vector<double> speeds;    // one per worker
+  // Machines and links (simulator only). Workers and servers of one machine share its link.
+  std::vector<int> hosts;         // the machine of each worker; empty: worker i is on machine i
+  std::vector<int> server_hosts;  // the machine of each server; empty: each has its own
+  Latency latency = 50e-6;
+  std::vector<double> bandwidth;       // bytes per second, one per worker
+  std::vector<double> bandwidth_up;    // one per worker; empty: as bandwidth
+  std::vector<double> bandwidth_down;  // one per worker; empty: as bandwidth
+  // Of a machine that only has servers; default: the fastest worker's.
+  std::optional<double> server_bandwidth;
+  std::optional<double> backbone;  // bytes per second of all that crosses between machines
+  double tcp_efficiency = 1;       // the part of a link's bandwidth that messages get
+  // Bytes per second at which a machine moves numbers in its memory and works on them; none: that
+  // takes no time.
+  std::optional<double> memory_bandwidth;
+  Seconds memory_latency = 10e-6;  // between workers of one machine
   std::vector<RandomSlowdown> slowdowns;
-  std::vector<SpeedEvent> events;  // ordered by time
-  Seconds heartbeat = 5;           // a worker that is silent for this long is lost (train)
-  int threads = 1;                 // torch threads of one worker
+  std::vector<ClusterEvent> events;  // ordered by time
+  Seconds heartbeat = 5;             // a worker that is silent for this long is lost (train)
+  int threads = 1;                   // torch threads of one worker
   Isolation isolate = Isolation::kNone;
 
   bool has_overhead() const {

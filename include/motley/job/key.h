@@ -44,8 +44,14 @@ struct Range {  // an integer or a number, depending on the Place; infinity mean
 };
 struct PerWorker {  // numbers, one per worker
   Range range;
-  double otherwise;     // the value for every worker if the key is not given
-  bool or_one_for_all;  // a single number for all workers is allowed too
+  std::optional<double> otherwise;  // for every worker if the key is not given; none: no list
+  bool or_one_for_all;              // a single number for all workers is allowed too
+};
+struct PerServer {  // integers, one per server, or a single one for all
+  Range range;
+};
+struct PerLink {  // a number, one per worker, or a matrix of them: a row for every sender
+  Range range;
 };
 struct OneOf {
   std::string_view noun;  // with its article: "a graph"
@@ -57,7 +63,8 @@ struct AnyPath {};        // a string that is not empty
 struct DirectoryName {};  // a string that can be the name of a directory
 struct Edges {};          // pairs of ranks
 struct Tables {};         // an array of tables, each with its own keys
-using Rule = std::variant<Range, PerWorker, OneOf, YesOrNo, AnyPath, DirectoryName, Edges, Tables>;
+using Rule = std::variant<Range, PerWorker, PerServer, PerLink, OneOf, YesOrNo, AnyPath,
+                          DirectoryName, Edges, Tables>;
 
 // Stores an enum. The value is passed as a number, as in Choice.
 template <class Record>
@@ -73,8 +80,9 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
+                 std::vector<int>& (*)(Record&), Latency& (*)(Record&),
                  std::vector<Edge>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
-                 std::vector<SpeedEvent>& (*)(Record&)>;
+                 std::vector<ClusterEvent>& (*)(Record&)>;
 
 struct MethodSchema;  // method_schema.h
 
@@ -85,6 +93,7 @@ struct Belongs {
   std::string_view to = {};    // the condition in words; begins with a key, which errors point at
   bool needed = false;         // required wherever it applies
   bool may_be_unused = false;  // allowed where it does not apply, because a variant may need it
+  std::string_view kind = {};  // inside a list of tables: only for entries of this kind
 };
 
 template <class Record>

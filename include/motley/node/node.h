@@ -6,6 +6,7 @@
 //   node.busy(cost, [&] { loss = replica.compute(samples); });
 //   node.send(right, Channel::kMethod, {.tag = step}, Payload::borrow(chunk));
 //   Message m = node.receive({Channel::kMethod, left});
+//   node.process(bytes, [&] { average(chunk, m.payload); });
 //
 // There are two kinds of Node, and protocol code cannot tell them apart:
 //   RealNode (runtime/worker/real_node.h)   a thread, sockets, the steady clock
@@ -16,7 +17,7 @@
 // - Use no clock, thread, socket, file, global variable or torch function directly.
 // - Hold no lock during a Node call.
 // - Make no Node call in a catch block: the simulator switches stacks in Node calls.
-// - Call a Replica only inside busy().
+// - Call a Replica only inside busy() or process().
 //
 // Thread rule: an activity (the protocol function, or a function it spawned) uses only the Node
 // that it was given, and only on its own thread or fiber. Failure: blocking calls and send() throw
@@ -78,6 +79,14 @@ class Node {
   // longer is not cut short. An unpaced real node does not sleep. Rethrows what `body` throws;
   // throws Interrupted if the run stops meanwhile. `body` must not make blocking Node calls.
   virtual void busy(Seconds cost, const std::function<void()>& body) = 0;
+
+  // Processes numbers that are sent or received: adds, averages, encodes, copies them. Runs `body`,
+  // which reads and writes about `bytes` bytes of memory, and returns when it is done. A real node
+  // takes as long as that takes, in addition to what busy() takes. A simulated node advances its
+  // clock by `bytes` / cluster.memory_bandwidth; other activities of the rank go on meanwhile.
+  // Rethrows what `body` throws; may throw Interrupted if the run stops meanwhile. `body` must not
+  // make blocking Node calls.
+  virtual void process(std::size_t bytes, const std::function<void()>& body) = 0;
 
   // Blocks for `duration` seconds. Throws Interrupted if the run stops.
   virtual void sleep(Seconds duration) = 0;

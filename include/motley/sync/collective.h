@@ -48,6 +48,7 @@ class Collective {
   Seconds waited() const { return waited_; }
 
  private:
+  void weigh_first(Block own, float weight);
   void ring(Block block, float weight);
   void recursive_doubling(Block block);
 

@@ -16,6 +16,7 @@ constexpr Seconds kInstant = 1e-9;  // no time is measured more exactly
 constexpr int kRepeats = 3;
 constexpr int kRoughRepeats = 1;
 constexpr int kPingRepeats = 20;
+constexpr int kProcessRepeats = 20;
 
 double median(std::vector<double> values) {
   std::ranges::sort(values);
@@ -47,6 +48,15 @@ std::vector<std::vector<Rank>> ranks_by_machine(const std::vector<int>& machines
   return ranks;
 }
 
+// One of each machine.
+std::vector<Rank> first_ranks(const std::vector<int>& machines) {
+  std::vector<Rank> ranks;
+  for (const auto& of_machine : ranks_by_machine(machines)) {
+    ranks.push_back(of_machine.front());
+  }
+  return ranks;
+}
+
 }  // namespace
 
 double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip) {
@@ -70,6 +80,7 @@ MeasuredLinks LinkDirector::measure(const std::vector<int>& machines, int ranks)
     links.machines.resize(static_cast<std::size_t>(ranks));
     std::iota(links.machines.begin(), links.machines.end(), 0);
   }
+  links.memory_bandwidth = memory_bandwidth(first_ranks(links.machines));
   measure_within(links);
   if (links.machine_count() > 1) {
     measure_between(links);
@@ -99,10 +110,7 @@ void LinkDirector::measure_within(MeasuredLinks& links) {
 }
 
 void LinkDirector::measure_between(MeasuredLinks& links) {
-  std::vector<Rank> ranks;  // one of each machine
-  for (const auto& of_machine : ranks_by_machine(links.machines)) {
-    ranks.push_back(of_machine.front());
-  }
+  const std::vector<Rank> ranks = first_ranks(links.machines);
   const std::size_t count = ranks.size();
   links.latency = latencies(ranks);
   const Seconds round_trip = 2 * least(links.latency);
@@ -211,6 +219,18 @@ std::vector<ProbeArrivals> LinkDirector::exchange(const std::vector<Exchange>& e
     arrivals.push_back(report(each.by));
   }
   return arrivals;
+}
+
+// One rank at a time. The first time, the numbers are not in memory yet.
+double LinkDirector::memory_bandwidth(const std::vector<Rank>& ranks) {
+  std::vector<double> found;
+  for (const Rank rank : ranks) {
+    node_.send(rank, kProbeChannel, probe_header(ProbeKind::kProcess, kProcessRepeats + 1));
+    ProbeArrivals done = report(rank);
+    done.at.erase(done.at.begin());
+    found.push_back(static_cast<double>(done.bytes.front()) / std::max(kInstant, median(done.at)));
+  }
+  return median(found);
 }
 
 void LinkDirector::order(const Exchange& exchange, double bytes, std::int64_t repeats) {

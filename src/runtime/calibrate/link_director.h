@@ -43,6 +43,7 @@ class LinkDirector {
   void measure_between(MeasuredLinks& links);
   std::vector<std::vector<Seconds>> latencies(const std::vector<Rank>& ranks);
   Seconds latency(Rank one, Rank other);
+  double memory_bandwidth(const std::vector<Rank>& ranks);
   void end(int ranks);
 
   // The exchanges go on at once. Returns the bytes per second of each. `round_trip` is that of a

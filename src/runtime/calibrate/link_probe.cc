@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <numeric>
 
 #include "runtime/calibrate/link_director.h"
@@ -38,6 +39,9 @@ class ProbeParticipant {
           break;
         case ProbeKind::kPulled:
           on_arrival(bytes);
+          break;
+        case ProbeKind::kProcess:
+          process(message.header.a);
           break;
         default:
           return;
@@ -81,6 +85,22 @@ class ProbeParticipant {
     } else {
       node_.send(kCoordinator, kProbeChannel, {}, encode_arrivals(arrivals_));
     }
+  }
+
+  // As methods add and average what they have received.
+  void process(std::int64_t repeats) {
+    constexpr std::size_t kNumbers = 1 << 20;
+    constexpr std::size_t kBytes = 3 * sizeof(float) * kNumbers;  // two are read, one is written
+    std::vector<float> sum(kNumbers);
+    const std::vector<float> more(kNumbers, 1);
+    ProbeArrivals done;
+    for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+      const Seconds began = node_.now();
+      node_.process(kBytes, [&] { std::ranges::transform(sum, more, sum.begin(), std::plus<>()); });
+      done.at.push_back(node_.now() - began);
+      done.bytes.push_back(kBytes);
+    }
+    node_.send(kCoordinator, kProbeChannel, {}, encode_arrivals(done));
   }
 
   // To all of them in turn; at least one piece to each.
@@ -183,6 +203,9 @@ Job link_probe_for(const Job& job) {
   probe.strategy.sync = (servers_of(job) > 0 ? kLinkProbeWithServer : kLinkProbe).name();
   probe.strategy.allocation = "equal";
   probe.cluster = job.cluster;
+  probe.cluster.isolate = Isolation::kNone;
+  probe.cluster.server_hosts.resize(
+      std::min<std::size_t>(probe.cluster.server_hosts.size(), 1));  // one stands for all
   probe.cluster.events.clear();
   probe.cluster.slowdowns.clear();
   return probe;

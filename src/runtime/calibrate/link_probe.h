@@ -19,6 +19,7 @@
 // - Together: each machine sends to the next at once. If that is less than their links allow, they
 //   share something else (cluster.backbone).
 // - Within a machine: each of its workers sends to the next at once.
+// - Memory: how fast a rank adds numbers, for Node::process().
 //
 // Cost: about a second per machine and direction, 20 messages per pair of machines.
 #pragma once

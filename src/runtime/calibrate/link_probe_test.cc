@@ -40,14 +40,15 @@ TEST(LinkProbe, FindsEqualLinks) {
     Random random(seed);
     const int workers = 2 + static_cast<int>(random.below(7));
     Job job = simulated_job("all_reduce", equal_speeds(workers), 64, 100);
-    job.cluster.latency = between(random, 5e-6, 1e-3);
+    const Seconds latency = between(random, 5e-6, 1e-3);
+    job.cluster.latency = latency;
     const double bandwidth = between(random, 1e7, 3e9);
     job.cluster.bandwidth.assign(static_cast<std::size_t>(workers), bandwidth);
     SCOPED_TRACE(fmt::format("{} workers, {} B/s", workers, bandwidth));
     const MeasuredLinks links = measure(job);
     expect_all(links.up, job.cluster.bandwidth);
     expect_all(links.down, job.cluster.bandwidth);
-    EXPECT_NEAR(links.latency[1][0] / job.cluster.latency, 1, 0.02);
+    EXPECT_NEAR(links.latency[1][0] / latency, 1, 0.02);
     EXPECT_NEAR(links.together / (workers * bandwidth), 1, 0.02);
   }
 }
@@ -70,6 +71,41 @@ TEST(ArrivalRate, IsNotMisledByWhatArrivesTogether) {
 }
 
 TEST(ArrivalRate, OfOnePieceIsTheWhole) { EXPECT_DOUBLE_EQ(arrival_rate({{2}, {6}}, 0), 3); }
+
+TEST(LinkProbe, FindsAFastServerAndHowLinksDifferBothWays) {
+  Job job = simulated_job("ps_bsp", equal_speeds(6), 64, 100);
+  job.cluster.bandwidth_up = {1e7, 1e8, 1e8, 1e8, 1e8, 1e8};
+  job.cluster.bandwidth_down = {1e8, 1e8, 3e7, 1e8, 1e8, 1e8};
+  job.cluster.server_bandwidth = 4e8;
+  job.cluster.memory_bandwidth = 3e9;
+  const MeasuredLinks links = measure(job);
+  expect_all(links.up, {1e7, 1e8, 1e8, 1e8, 1e8, 1e8, 4e8});
+  expect_all(links.down, {1e8, 1e8, 3e7, 1e8, 1e8, 1e8, 4e8});
+  EXPECT_NEAR(links.memory_bandwidth / 3e9, 1, 0.02);
+}
+
+TEST(LinkProbe, FindsMachinesAndWhatTheyShare) {
+  Job job = simulated_job("all_reduce", equal_speeds(8), 64, 100);
+  job.cluster.hosts = {0, 0, 1, 1, 2, 2, 3, 3};
+  job.cluster.bandwidth.assign(8, 1e8);
+  job.cluster.memory_latency = 2e-5;
+  job.cluster.backbone = 2e8;
+  const MeasuredLinks links = measure(job);
+  EXPECT_EQ(links.machines, job.cluster.hosts);
+  expect_all(links.up, {1e8, 1e8, 1e8, 1e8});
+  expect_all(links.down, {1e8, 1e8, 1e8, 1e8});
+  EXPECT_NEAR(links.together / 2e8, 1, 0.02);
+  EXPECT_NEAR(links.within->latency / 2e-5, 1, 0.02);
+}
+
+TEST(LinkProbe, FindsAFarWorker) {
+  Job job = simulated_job("all_reduce", equal_speeds(4), 64, 100);
+  job.cluster.latency = Latency::per_worker({5e-5, 5e-5, 5e-5, 1e-2});
+  job.cluster.bandwidth.assign(4, 1e8);
+  const MeasuredLinks links = measure(job);
+  EXPECT_NEAR(links.latency[0][1] / 5e-5, 1, 0.02);
+  EXPECT_NEAR(links.latency[3][1] / 1e-2, 1, 0.02);
+}
 
 // The probe is passed to worker processes as text.
 TEST(LinkProbe, IsAJobThatAFileCanHold) {

@@ -14,7 +14,8 @@ constexpr double kSameBandwidth = 1.1;  // values that differ by less are report
 constexpr double kSameLatency = 1.3;
 // Smaller differences come from threads that wake sooner or later, not from the links.
 constexpr Seconds kSmallLatency = 1e-4;
-constexpr double kShared = 0.85;  // of what the links allow: something else limits them
+constexpr double kUnlimitedBackbone = 1e15;  // the largest that a job can have
+constexpr double kShared = 0.85;             // of what the links allow: something else limits them
 
 bool same_latency(Seconds low, Seconds high) {
   return high <= kSameLatency * low || high - low <= kSmallLatency;
@@ -160,6 +161,43 @@ std::vector<Setting> settings_within(const WithinMachine& within, int servers) {
   return settings;
 }
 
+std::vector<Setting> settings_between(const MeasuredLinks& links, int workers, int servers) {
+  const auto of_workers = std::span(links.machines).first(static_cast<std::size_t>(workers));
+  std::vector<Setting> settings;
+  if (links.within) {
+    settings.push_back({"hosts", fmt::format("[{}]", fmt::join(of_workers, ", "))});
+    settings.push_back({"memory_latency", number(links.within->latency)});
+  }
+  settings.push_back({"latency", latency_of(links, of_workers)});
+  add_bandwidths(settings, links, of_workers);
+  if (servers > 0) {
+    add_servers(settings, links, of_workers, servers);
+  }
+  if (links.together < kShared * allowed_together(links)) {
+    settings.push_back({"backbone", number(links.together)});
+  }
+  return settings;
+}
+
+// Keys that the job has and that would take the place of what was measured.
+void replace_others(std::vector<Setting>& settings, const ClusterSpec& cluster) {
+  const auto found = [&](std::string_view key) {
+    return std::ranges::find(settings, key, &Setting::key);
+  };
+  const auto replace = [&](bool is_given, const char* key, const std::string& value) {
+    if (is_given && found(key) == settings.end()) {
+      settings.push_back({key, value});
+    }
+  };
+  if (const auto both = found("bandwidth"); both != settings.end()) {
+    const std::string value = both->value;
+    replace(!cluster.bandwidth_up.empty(), "bandwidth_up", value);
+    replace(!cluster.bandwidth_down.empty(), "bandwidth_down", value);
+  }
+  replace(cluster.backbone.has_value(), "backbone", number(kUnlimitedBackbone));
+  replace(cluster.tcp_efficiency != 1, "tcp_efficiency", "1");  // it is part of the bandwidth
+}
+
 template <class Value>
 const Value* find(const Figures& figures, std::string_view name) {
   const auto found = std::ranges::find(figures, name, &Figure::name);
@@ -187,6 +225,7 @@ Figures figures_of(const MeasuredLinks& links) {
   figures.push_back({"up", links.up});
   figures.push_back({"down", links.down});
   figures.push_back({"together", links.together});
+  figures.push_back({"memory_bandwidth", links.memory_bandwidth});
   return figures;
 }
 
@@ -198,7 +237,8 @@ Result<MeasuredLinks> links_of(const Figures& figures) {
   const auto* up = find<Numbers>(figures, "up");
   const auto* down = find<Numbers>(figures, "down");
   const auto* together = find<double>(figures, "together");
-  if (!machines || !latency || !up || !down || !together) {
+  const auto* memory = find<double>(figures, "memory_bandwidth");
+  if (!machines || !latency || !up || !down || !together || !memory) {
     return fail("the measurement was cut short");
   }
   MeasuredLinks links;
@@ -213,28 +253,17 @@ Result<MeasuredLinks> links_of(const Figures& figures) {
   links.up = *up;
   links.down = *down;
   links.together = *together;
+  links.memory_bandwidth = *memory;
   return links;
 }
 
-std::vector<Setting> settings_of(const MeasuredLinks& links, int workers, int servers) {
-  if (links.machine_count() == 1) {
-    return settings_within(links.within.value_or(WithinMachine{}), servers);
-  }
-  const auto of_workers = std::span(links.machines).first(static_cast<std::size_t>(workers));
-  std::vector<Setting> settings;
-  if (links.within) {
-    settings.push_back({"hosts", fmt::format("[{}]", fmt::join(of_workers, ", "))});
-    settings.push_back({"memory_latency", number(links.within->latency)});
-    settings.push_back({"memory_bandwidth", number(links.within->bandwidth)});
-  }
-  settings.push_back({"latency", latency_of(links, of_workers)});
-  add_bandwidths(settings, links, of_workers);
-  if (servers > 0) {
-    add_servers(settings, links, of_workers, servers);
-  }
-  if (links.together < kShared * allowed_together(links)) {
-    settings.push_back({"backbone", number(links.together)});
-  }
+std::vector<Setting> settings_of(const MeasuredLinks& links, const ClusterSpec& cluster,
+                                 int servers) {
+  std::vector<Setting> settings =
+      links.machine_count() == 1 ? settings_within(links.within.value_or(WithinMachine{}), servers)
+                                 : settings_between(links, cluster.workers, servers);
+  settings.push_back({"memory_bandwidth", number(links.memory_bandwidth)});
+  replace_others(settings, cluster);
   return settings;
 }
 

@@ -10,6 +10,7 @@
 #include "job/edit.h"
 #include "motley/base/figure.h"
 #include "motley/base/ids.h"
+#include "motley/cluster/spec.h"
 
 namespace motley {
 
@@ -20,7 +21,8 @@ struct WithinMachine {
 };
 
 struct MeasuredLinks {
-  std::vector<int> machines;            // of each rank, workers before servers; numbered from 0
+  std::vector<int> machines;    // of each rank, workers before servers; numbered from 0
+  double memory_bandwidth = 0;  // bytes per second that a rank reads and writes when it adds
   std::optional<WithinMachine> within;  // set if a machine has two workers
   // The rest is measured if there are two machines. One value per machine, or per pair of them.
   std::vector<std::vector<Seconds>> latency;  // half a round trip; 0 from a machine to itself
@@ -36,8 +38,10 @@ Figures figures_of(const MeasuredLinks& links);
 Result<MeasuredLinks> links_of(const Figures& figures);
 
 // The links as keys of [cluster], in the order in which they are shown. Values that hardly differ
-// are one number; a list has one per worker. `servers` is the number of servers of the job; in the
-// measurement one stands for all.
-std::vector<Setting> settings_of(const MeasuredLinks& links, int workers, int servers);
+// are one number; a list has one per worker. Keys of the job that would take the place of what was
+// measured are replaced, too. `servers` is the number of servers of the job; in the measurement one
+// stands for all.
+std::vector<Setting> settings_of(const MeasuredLinks& links, const ClusterSpec& cluster,
+                                 int servers);
 
 }  // namespace motley

@@ -25,11 +25,20 @@ MeasuredLinks links_between(const Rates& up, const Rates& down) {
   return links;
 }
 
-Keys keys_of(const MeasuredLinks& links, int workers, int servers = 0) {
+Keys all_keys_of(const MeasuredLinks& links, const ClusterSpec& cluster, int servers = 0) {
   Keys keys;
-  for (const Setting& setting : settings_of(links, workers, servers)) {
+  for (const Setting& setting : settings_of(links, cluster, servers)) {
     keys[setting.key] = setting.value;
   }
+  return keys;
+}
+
+// Without the memory, which is always there.
+Keys keys_of(const MeasuredLinks& links, int workers, int servers = 0) {
+  ClusterSpec cluster;
+  cluster.workers = workers;
+  Keys keys = all_keys_of(links, cluster, servers);
+  keys.erase("memory_bandwidth");
   return keys;
 }
 
@@ -82,7 +91,6 @@ TEST(MeasuredLinks, WorkersOfOneMachineShareItsLink) {
   links.within = {1e-5, 5e9};
   EXPECT_EQ(keys_of(links, 3, 1), (Keys{{"hosts", "[0, 0, 1]"},
                                         {"memory_latency", "1e-05"},
-                                        {"memory_bandwidth", "5e+09"},
                                         {"latency", "0.0001"},
                                         {"bandwidth", "[1e+08, 1e+08, 2e+08]"},
                                         {"server_hosts", "[0]"}}));
@@ -100,6 +108,22 @@ TEST(MeasuredLinks, WhatAllShareIsTheBackbone) {
   EXPECT_FALSE(keys_of(links, 4).contains("backbone"));
   links.together = 1e8;
   EXPECT_EQ(keys_of(links, 4).at("backbone"), "1e+08");
+}
+
+TEST(MeasuredLinks, ReplacesWhatTheJobSaidOtherwise) {
+  ClusterSpec cluster;
+  cluster.workers = 2;
+  cluster.bandwidth_up = {1, 2};
+  cluster.backbone = 3;
+  cluster.tcp_efficiency = 0.9;
+  MeasuredLinks links = links_between({1e8, 1e8}, {1e8, 1e8});
+  links.memory_bandwidth = 7e9;
+  EXPECT_EQ(all_keys_of(links, cluster), (Keys{{"latency", "0.0001"},
+                                               {"bandwidth", "1e+08"},
+                                               {"bandwidth_up", "1e+08"},
+                                               {"memory_bandwidth", "7e+09"},
+                                               {"backbone", "1e+15"},
+                                               {"tcp_efficiency", "1"}}));
 }
 
 TEST(MeasuredLinks, FiguresHoldAll) {

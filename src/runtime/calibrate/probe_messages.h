@@ -10,6 +10,8 @@
 //                                kPull {bytes}         ->                    if it pulls
 //                                                      <-    kPulled ...
 //                          <-    the Arrivals
+//     kProcess             ->                                                Node::process()
+//                          <-    how long it took, as Arrivals
 //     kEnd                 ->                          ->                    to all
 #pragma once
 
@@ -30,6 +32,7 @@ enum class ProbeKind : std::int64_t {
   kReceived,  // header.a bytes have arrived
   kPull,      // send me header.a bytes
   kPulled,    // a piece of them
+  kProcess,   // add numbers, header.a times
   kEnd,
 };
 

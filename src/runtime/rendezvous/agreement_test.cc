@@ -61,7 +61,7 @@ TEST(Agreement, TheKeyOfAJobThatDiffers) {
 
 TEST(Agreement, TheTableOfAJobThatDiffers) {
   Job job = job_schema().default_job();
-  job.cluster.events = {{1, 0, 1}, {2, 0, 1}};
+  job.cluster.events = {{.at = 1}, {.at = 2}};
   const std::string ours = to_toml(job_schema(), job);
   job.cluster.events[1].speed = 0.5;
   EXPECT_EQ(jobs(to_toml(job_schema(), job), ours),

@@ -1,16 +1,37 @@
 #include "runtime/simulate/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "motley/sync/method.h"
+#include "runtime/coordinator/roster.h"
 #include "runtime/run/run_logic.h"
 #include "sim/cluster.h"
+#include "sim/network.h"
 #include "sync/loop.h"
 #include "sync/ring_meeting.h"
 
 namespace motley {
 namespace {
+
+// Of each rank, as in sim/network.h: without hosts, worker i is on machine i and each server on its
+// own.
+std::vector<std::string> machine_names(const Job& job) {
+  const ClusterSpec& cluster = job.cluster;
+  std::vector<std::string> names;
+  for (int i = 0; i < cluster.workers; ++i) {
+    names.push_back(
+        fmt::format("{}", cluster.hosts.empty() ? i : cluster.hosts[static_cast<std::size_t>(i)]));
+  }
+  for (int i = 0; i < servers_of(job); ++i) {
+    names.push_back(cluster.server_hosts.empty()
+                        ? fmt::format("server {}", i)
+                        : fmt::format("{}", cluster.server_hosts[static_cast<std::size_t>(i)]));
+  }
+  return names;
+}
 
 class Simulation {
  public:
@@ -36,7 +57,7 @@ class Simulation {
     cluster_.start(kCoordinator, [&](Node& node) {
       service_ = serve(
           node, job_, training_samples_, [&] { return logic_.stopped().has_value(); },
-          &service_journal_);
+          &service_journal_, machines_of(machine_names(job_)));
     });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });
@@ -117,10 +138,22 @@ class Simulation {
   }
 
   RingMeeting::Ground ground() {
-    return {.latency = job_.cluster.latency,
-            .link_of = [this](Rank rank) -> Link& { return cluster_.link(rank); },
-            .deliver = [this](Rank to, Seconds at,
-                              Message message) { cluster_.deliver(to, at, std::move(message)); }};
+    return {
+        .edge_of = [this](Rank from, Rank to) { return edge(from, to); },
+        .deliver = [this](Rank to, Seconds at,
+                          Message message) { cluster_.deliver(to, at, std::move(message)); },
+        .occupy = [this](Rank from, Rank to,
+                         std::size_t bytes) { cluster_.occupy(from, to, bytes); },
+        .count_bytes = [this](Rank from, std::size_t bytes) { cluster_.count_bytes(from, bytes); }};
+  }
+
+  RingEdge edge(Rank from, Rank to) const {
+    const Network& network = cluster_.network();
+    RingEdge edge{.links = {}, .latency = network.latency(from, to)};
+    for (const auto link : network.path(from, to)) {
+      edge.links.push_back({link, network.capacity(link)});
+    }
+    return edge;
   }
 
   void tell_news(Worker& worker, const WorkerResult& so_far) {

@@ -3,6 +3,7 @@
 // The cost of a step covers everything a worker computes for it: the gradient, and bodies without a
 // cost of their own (Node::busy(0)) such as the optimizer's step and reports. The simulator charges
 // no time for the latter; on a real machine they take time, so the next step sleeps that much less.
+// Processing of numbers on their way (Node::process()) is not covered and takes time of its own.
 // The same goes for a sleep that ended late. If that exceeds the next step, the rest stays late and
 // the step counts as missed: lost time is not made up later, because other workers have already
 // waited for it.

@@ -71,6 +71,7 @@ class RealNode final : public Node, public FabricSink {
   std::optional<Message> receive_until(Match match, Seconds deadline) override;
   void forget(Rank peer) override;
   void busy(Seconds cost, const std::function<void()>& body) override;
+  void process(std::size_t bytes, const std::function<void()>& body) override;
   void sleep(Seconds duration) override;
   void spawn(std::string name, std::function<void(Node&)> body) override;
 

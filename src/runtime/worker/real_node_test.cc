@@ -30,6 +30,19 @@ TEST(RealNode, CountsTheStepsThatMissedTheirPace) {
   EXPECT_EQ(node.pace().missed, 3);
 }
 
+// The cost of a step covers what is computed in it, not what is done to numbers on their way.
+TEST(RealNode, ProcessingComesOnTopOfTheCostOfAStep) {
+  Driver driver;
+  RealNode node(driver, 0, 1);
+  const Seconds began = node.now();
+  node.process(0, [&] {
+    while (node.now() < began + 0.005) {
+    }
+  });
+  node.busy(0.01, [] {});
+  EXPECT_GE(node.now() - began, 0.015);
+}
+
 TEST(RealNode, TheClockCanBeRestarted) {
   Driver driver;
   RealNode node(driver, 0, 1);

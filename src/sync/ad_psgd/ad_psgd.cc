@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <mutex>
 
 #include "base/random.h"
+#include "codec/traffic.h"
 #include "motley/sync/ad_psgd.h"
 #include "motley/sync/final_average.h"
 #include "motley/sync/sample_client.h"
@@ -107,8 +109,10 @@ class Active final : public Gossip {
   void begin_exchange() override {
     if (!partners_.empty()) {
       partner_ = partners_[random_.below(partners_.size())];
-      context_.node.send(partner_, kGossipModels, kExchange,
-                         payload_of(context_.replica.parameters()));
+      const Block own = context_.replica.parameters();
+      Payload model;
+      context_.node.process(copy_traffic(own.size), [&] { model = payload_of(own); });
+      context_.node.send(partner_, kGossipModels, kExchange, std::move(model));
       ++exchanges_;
     }
   }
@@ -120,7 +124,9 @@ class Active final : public Gossip {
     const Seconds began = context_.node.now();
     const Message mean = context_.node.receive({kGossipModels, partner_});
     waited_ += context_.node.now() - began;
-    std::ranges::copy(mean.payload.floats(), context_.replica.parameters().floats().begin());
+    const Block own = context_.replica.parameters();
+    context_.node.process(copy_traffic(own.size),
+                          [&] { std::ranges::copy(mean.payload.floats(), own.floats().begin()); });
   }
 
   void apply(bool computed) override {
@@ -171,18 +177,21 @@ class Passive final : public Gossip {
         continue;
       }
       Payload mean;
-      {
+      const auto average = [&] {
         std::lock_guard lock(shared.mutex);
         average_with(shared.block, message.payload);
         mean = payload_of(shared.block);
-      }
-      node.send(message.from, kGossipModels, kExchange, mean);
+      };
+      const std::size_t size = shared.block.size;
+      node.process(mean_traffic(size, 1) + copy_traffic(size), std::ref(average));
+      node.send(message.from, kGossipModels, kExchange, std::move(mean));
     }
   }
 
   void begin_exchange() override { take_shared(); }
   void end_exchange() override {}
 
+  // The copies are part of the step: nobody may average between them.
   void apply(bool computed) override {
     context_.node.busy(0, [&] {
       std::lock_guard lock(shared_->mutex);
@@ -206,8 +215,10 @@ class Passive final : public Gossip {
   }
 
   void take_shared() {
-    std::lock_guard lock(shared_->mutex);
-    std::ranges::copy(shared_->numbers, context_.replica.parameters().floats().begin());
+    context_.node.process(copy_traffic(shared_->block.size), [&] {
+      std::lock_guard lock(shared_->mutex);
+      std::ranges::copy(shared_->numbers, context_.replica.parameters().floats().begin());
+    });
   }
 
   const std::shared_ptr<Shared> shared_;

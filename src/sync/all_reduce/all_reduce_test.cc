@@ -56,7 +56,7 @@ TEST(AllReduce, TakesAsLongAsTheFormulaSays) {
     const RunOutcome outcome = simulate(job, task, monitor);
     const double compute = 512.0 / n * job.cluster.unit;
     const double exchange =
-        2 * (n - 1) * (job.cluster.latency + 4e6 / n / job.cluster.bandwidth.front());
+        2 * (n - 1) * (job.cluster.latency.between(0, 1) + 4e6 / n / job.cluster.bandwidth.front());
     EXPECT_NEAR(outcome.seconds / (20 * (compute + exchange)), 1.0, 0.02) << n;
   }
 }

@@ -124,6 +124,7 @@ TEST(Ashl, NoFineCommitIsAppliedTooFarAheadAndNoCoarseOneWaits) {
     Random random(seed, 0xa541);
     Job job = random_job(random);
     job.strategy.of<AshlOptions>().loss_preset = 0.5;
+    job.cluster.memory_bandwidth = kUnlimited;  // a server answers at the time of the commit
     ToyTask task(500, 10, seed, 0.02);
     std::vector<std::unique_ptr<Replica>> replicas;
     SimCluster cluster(job.cluster, servers_of(job));
@@ -225,7 +226,7 @@ TEST(Ashl, ADriftMakesANewPlan) {
   Job job = simulated_job("ashl", {1, 1, 1}, 30, 3'000);
   job.strategy.codec = CodecKind::kNone;
   EXPECT_EQ(*figure(simulate_phantom(job), "plans"), 1);
-  job.cluster.events = {{5.0, 2, 0.25}};
+  job.cluster.events = {{.at = 5.0, .worker = 2, .speed = 0.25}};
   const RunOutcome outcome = simulate_phantom(job);
   EXPECT_GE(*figure(outcome, "plans"), 2);
   const auto iterations = row<Counts>(outcome, "ahl_iterations");

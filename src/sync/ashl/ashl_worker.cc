@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "codec/traffic.h"
 #include "motley/sync/parameter_server/committer.h"
 #include "sync/ashl/ashl.h"
 #include "sync/ashl/ashl_messages.h"
@@ -91,15 +92,16 @@ class AshlWorker final : public Committer {
 
   // Measures how long choosing the largest entries takes, with numbers like those to be pushed.
   Seconds compress_seconds() {
-    if (!compresses_ || parameters().phantom()) {
+    if (!compresses_) {
       return 0;
     }
     const CodecOptions options{CodecKind::kTopk, options_.r_preset};
     Encoder encoder(options, job().seed, 0);
-    const auto numbers = parameters().floats();
-    std::vector<std::byte> room(encoded_size(options, numbers.size()));
+    const Block model = parameters();
+    std::vector<std::byte> room(encoded_size(options, model.floats().size()));
     const Seconds began = node().now();
-    encoder.encode(numbers, room);
+    node().process(encode_traffic(options, model.size),
+                   [&] { encoder.encode(model.floats(), room); });
     return node().now() - began;
   }
 

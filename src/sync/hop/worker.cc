@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "base/check.h"
+#include "codec/traffic.h"
 #include "motley/sync/final_average.h"
 #include "motley/sync/sample_client.h"
 #include "sync/hop/hop.h"
@@ -98,7 +100,10 @@ class Hop final : public Strategy {
     if (all_out([](const Follower&) { return false; })) {
       return;  // they have all left
     }
-    const Payload model = payload_of(context_.replica.parameters());
+    const Block own = context_.replica.parameters();
+    Payload model;
+    const auto copy = [&] { model = payload_of(own); };
+    context_.node.process(copy_traffic(own.size), std::ref(copy));
     const HopNews news{HopKind::kUpdate, iteration_};
     for (std::size_t i = 0; i < out_.size(); ++i) {
       if (!out_[i].left) {
@@ -110,12 +115,14 @@ class Hop final : public Strategy {
   // Replaces the model, which is of iteration `own`, by the mean of itself and of the
   // in-neighbours' updates for iteration k.
   void reduce(std::int64_t k, std::int64_t own) {
+    const Block model = context_.replica.parameters();
     wait_until([&] { return updates_.coming(k, rules_.staleness) <= rules_.backup; });
     models_.clear();
     for (const UpdateQueue::Update* update : updates_.collect(k, rules_.staleness)) {
       models_.push_back({update->model.floats(), update_weight(rules_, update->iteration, k)});
     }
-    weighted_mean(context_.replica.parameters(), update_weight(rules_, own, k), models_);
+    const auto average = [&] { weighted_mean(model, update_weight(rules_, own, k), models_); };
+    context_.node.process(mean_traffic(model.size, models_.size()), std::ref(average));
     updates_.release(k, rules_.staleness);
     if (rules_.has_acks()) {
       const HopNews news{HopKind::kAck, k};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "codec/traffic.h"
 #include "motley/sync/collective.h"
 #include "motley/sync/common_steps.h"
 #include "sync/local_sgd/local_sgd.h"
@@ -55,6 +56,7 @@ class LocalSgd final : public Strategy {
 
  private:
   bool phantom() { return context_.replica.gradient().phantom(); }
+  std::size_t base_size() { return context_.replica.parameters().size; }
 
   // The gradient has been applied by then, so its memory is free.
   void average(Progress& progress) {
@@ -62,8 +64,8 @@ class LocalSgd final : public Strategy {
     const Block change = context_.replica.gradient();
     const auto tail = context_.replica.tail().floats();
     const bool stop = context_.stop_requested();
+    context_.node.process(add_traffic(base_size()), [&] { take_change(static_cast<double>(all)); });
     if (!change.phantom()) {
-      context_.node.busy(0, [&] { take_change(static_cast<double>(all)); });
       std::ranges::fill(tail, 0.0F);
       tail[CommonSteps::kLoss] = static_cast<float>(own_.loss_sum);
       tail[CommonSteps::kStopVotes] = stop ? 1.0F : 0.0F;
@@ -71,8 +73,8 @@ class LocalSgd final : public Strategy {
     reducer_->sum(change);
     average_buffers(static_cast<float>(all));
     stopped_ = change.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
+    context_.node.process(outer_step_traffic(), [&] { outer_step(); });
     if (!change.phantom()) {
-      context_.node.busy(0, [&] { outer_step(); });
       // All losses since the last average, except those that this worker has already reported.
       progress.loss_sum = static_cast<double>(tail[CommonSteps::kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);
@@ -110,6 +112,13 @@ class LocalSgd final : public Strategy {
       base_[i] += lr * change[i];
       model[i] = base_[i];
     }
+  }
+
+  // Base and change are read, base and model written; with momentum, velocity and change are read
+  // and written before.
+  std::size_t outer_step_traffic() {
+    const bool has_momentum = options_.outer_momentum > 0;
+    return (has_momentum ? 4 : 2) * copy_traffic(base_size());
   }
 
   // Buffers are not changes, so they are sent unencoded. The sum is divided, not each part of it: a

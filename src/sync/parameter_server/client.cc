@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "codec/codec.h"
+#include "codec/traffic.h"
 #include "motley/sync/collective.h"
 #include "motley/sync/method.h"
 #include "sync/codec_options.h"
@@ -62,16 +64,20 @@ Payload ServerClient::encode(Part& part, Block block) {
   const Block numbers = block.part(part.begin, part.coded);
   const std::size_t coded_bytes = encoded_size(codec, part.coded);
   const std::size_t bytes = coded_bytes + part.plain * sizeof(float);
-  if (block.phantom()) {
-    return Payload::phantom(bytes);
-  }
+  Payload payload = Payload::phantom(bytes);
   if (codec.kind == CodecKind::kNone && part.plain == 0) {
-    return Payload::borrow(numbers.floats());
+    return block.phantom() ? payload : Payload::borrow(numbers.floats());
   }
-  const std::shared_ptr<std::byte> room = allocate_block(bytes);
-  part.encoder.encode(numbers.floats(), {room.get(), coded_bytes});
-  std::memcpy(room.get() + coded_bytes, block.data + coded_, part.plain * sizeof(float));
-  return Payload::adopt(room, {room.get(), bytes});
+  const auto write = [&] {
+    if (!block.phantom()) {
+      const std::shared_ptr<std::byte> room = allocate_block(bytes);
+      part.encoder.encode(numbers.floats(), {room.get(), coded_bytes});
+      std::memcpy(room.get() + coded_bytes, block.data + coded_, part.plain * sizeof(float));
+      payload = Payload::adopt(room, {room.get(), bytes});
+    }
+  };
+  node_.process(encode_traffic(codec, part.coded) + copy_traffic(part.plain), std::ref(write));
+  return payload;
 }
 
 ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& header, Block result) {
@@ -89,9 +95,7 @@ ServerClient::Reply ServerClient::commit(Block change, const CommitHeader& heade
       node_.send(part.server, Channel::kServer, header_of(ServerKind::kPull));
     }
   }
-  for (const Part& part : parts_) {
-    take_answer(part, result, reply);
-  }
+  take_answers(result, reply);
   reply.seconds = node_.now() - began;
   return reply;
 }
@@ -101,6 +105,10 @@ void ServerClient::leave(Block result) {
     node_.send(part.server, Channel::kServer, header_of(ServerKind::kLeave));
   }
   Reply reply;
+  take_answers(result, reply);
+}
+
+void ServerClient::take_answers(Block result, Reply& reply) {
   for (const Part& part : parts_) {
     take_answer(part, result, reply);
   }
@@ -119,11 +127,16 @@ void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
   if (message.payload.size() != (part.coded + part.plain) * sizeof(float)) {
     throw Interrupted(part.server, "a parameter server's answer is damaged");
   }
-  if (!result.phantom()) {
-    const auto numbers = message.payload.floats();
-    std::ranges::copy(numbers.first(part.coded), result.data + part.begin);
-    std::ranges::copy(numbers.subspan(part.coded), result.data + coded_);
-  }
+  const auto take = [&] {
+    if (!result.phantom()) {
+      const auto numbers = message.payload.floats();
+      std::ranges::copy(numbers.first(part.coded), result.data + part.begin);
+      std::ranges::copy(numbers.subspan(part.coded), result.data + coded_);
+    }
+  };
+  // While one answer is copied, the next one arrives: only the last copy makes a commit longer.
+  const bool is_last = part.server == parts_.back().server;
+  node_.process(is_last ? copy_traffic(part.coded + part.plain) : 0, std::ref(take));
 }
 
 void ServerClient::set_ratio(double ratio) {

@@ -1,9 +1,11 @@
 #include "motley/sync/parameter_server/committer.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 
+#include "codec/traffic.h"
 #include "motley/sync/final_average.h"
 
 namespace motley {
@@ -58,11 +60,15 @@ Progress Committer::finish(const Computed& computed) {
 void Committer::commit() {
   const Block parameters = context_.replica.parameters();
   const Block change = without_tail(context_.replica.gradient());
-  for (std::size_t i = 0; i < base_.size(); ++i) {
-    change.data[i] = parameters.data[i] - base_[i];
-  }
+  const auto take_change = [&] {
+    for (std::size_t i = 0; i < base_.size(); ++i) {
+      change.data[i] = parameters.data[i] - base_[i];
+    }
+  };
+  const auto keep_base = [&] { std::ranges::copy(parameters.floats(), base_.begin()); };
+  context_.node.process(add_traffic(parameters.size), std::ref(take_change));
   const ServerClient::Reply reply = client_.commit(change, next_commit(), parameters);
-  std::ranges::copy(parameters.floats(), base_.begin());
+  context_.node.process(copy_traffic(parameters.size), std::ref(keep_base));
   waited_ += reply.held;
   commit_seconds_ = reply.seconds - reply.held;
   ++commits_;

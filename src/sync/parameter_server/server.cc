@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "codec/codec.h"
+#include "codec/traffic.h"
 #include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
 #include "sync/codec_options.h"
@@ -139,17 +141,38 @@ class Server {
   void release() {
     const Seconds now = node_.now();
     const std::vector<Rank> released = decide(now);
-    for (const Rank rank : released) {
-      apply(rank);
+    if (released.empty()) {
+      return;
     }
+    apply(released);
     for (const Rank rank : released) {
       if (workers_[static_cast<std::size_t>(rank)].wants) {
         answer(rank, now);
       }
     }
-    if (sums_ && !released.empty()) {  // the next sum begins
-      std::ranges::fill(values_, 0.0F);
+    if (sums_) {  // the next sum begins
+      node_.process(size_ * sizeof(float), [&] { std::ranges::fill(values_, 0.0F); });
     }
+  }
+
+  // One after the other; whatever arrives meanwhile waits in the mailbox.
+  void apply(const std::vector<Rank>& released) {
+    std::size_t traffic = 0;
+    for (const Rank rank : released) {
+      traffic += traffic_of(workers_[static_cast<std::size_t>(rank)].payload);
+    }
+    node_.process(traffic, [&] {
+      for (const Rank rank : released) {
+        apply(rank);
+      }
+    });
+  }
+
+  std::size_t traffic_of(const Payload& commit) const {
+    const std::size_t plain = size_ - coded_;
+    const std::size_t plain_bytes = std::min(commit.size(), plain * sizeof(float));
+    return add_decoded_traffic(codec_.kind, coded_, commit.size() - plain_bytes) +
+           add_traffic(plain);
   }
 
   void apply(Rank rank) {

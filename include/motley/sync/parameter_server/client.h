@@ -45,6 +45,7 @@ class ServerClient {
   // Encodes the numbers of a part of the block: the coded ones of the part, and the plain ones at
   // the end of the block.
   Payload encode(Part& part, Block block);
+  void take_answers(Block result, Reply& reply);
   void take_answer(const Part& part, Block result, Reply& reply);
 
   Node& node_;
