@@ -27,8 +27,9 @@ TEST(Calibrate, WritesIntoTheJob) {
   };
   EXPECT_EQ(read_file(job),
             fmt::format("# mine\n[model]\nkind = 'phantom'\nparameters = 1000 # few\n"
-                        "[cluster] # two\nbandwidth = {}\nworkers = 2\nlatency = {} # old\n",
-                        value("bandwidth"), value("latency")));
+                        "[cluster] # two\nmemory_bandwidth = {}\nbandwidth = {}\nworkers = "
+                        "2\nlatency = {} # old\n",
+                        value("memory_bandwidth"), value("\nbandwidth"), value("latency")));
 }
 
 TEST(Calibrate, RefusesInOneLine) {
