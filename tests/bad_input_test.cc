@@ -182,6 +182,7 @@ TEST_P(BadInput, IsRefusedInOneLine) {
 
 constexpr auto kName = [](const auto& test) { return test.param.name; };
 INSTANTIATE_TEST_SUITE_P(Jobs, BadInput, testing::ValuesIn(mistakes_in_jobs()), kName);
+INSTANTIATE_TEST_SUITE_P(Machines, BadInput, testing::ValuesIn(mistakes_about_machines()), kName);
 INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(mistakes_in_files()), kName);
 
 }  // namespace

@@ -5,13 +5,13 @@
 // like that, the test fails for that reason.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "motley/sync/method.h"
 #include "tests/process.h"
 
 namespace motley {
@@ -135,15 +135,16 @@ TEST_F(Fidelity, WhereComputingDominates) {
   constexpr double kTolerance = 0.05;
   const std::string job = scratch_.write("job.toml", kPaced);
   std::vector<Trial> trials = {
-      {"equal", {"train.steps=30"}},
       {"adaptive", {"strategy.allocation=adaptive", "cluster.unit=2e-3", "train.steps=28"}},
-      {"partial_reduce", {"strategy.sync=partial_reduce", "train.steps=54"}},
       {"staleness", {"strategy.sync=hop", "strategy.hop.mode=staleness", "train.steps=36"}},
       {"skipping",
        {"strategy.sync=hop", "strategy.hop.mode=backup", "strategy.hop.max_gap=5",
         "strategy.hop.max_jump=10", "train.steps=42"}},
-      {"ashl", {"strategy.sync=ashl", "train.steps=54"}},
   };
+  for (const Method* method : methods()) {
+    trials.push_back({std::string(method->name()),
+                      {fmt::format("strategy.sync={}", method->name()), "train.steps=40"}});
+  }
   const auto run_both = [&](const char* command, Trial& one, Trial* other, const auto& take) {
     const auto first = start(command, job, one.settings);
     const auto second = other ? start(command, job, other->settings) : nullptr;
@@ -200,69 +201,6 @@ TEST_F(Fidelity, WhereMessagesAreHeavyOnCalibratedLinks) {
     report(trial, kTolerance);
     EXPECT_GE(trial.beside_computing, 1.1) << trial.name << ": too little to say anything of links";
   }
-}
-
-// calibrate writes into the job what it prints, and keeps the rest of the file.
-TEST_F(Fidelity, CalibrateWritesIntoTheJob) {
-  const std::string text = "# mine\n[model]\nkind = 'phantom'\nparameters = 1000 # few\n" +
-                           std::string("[cluster] # two\nworkers = 2\nlatency = 7 # old\n");
-  const std::string job = scratch_.write("job.toml", text);
-  const Finished printed = run({MOTLEY_PROGRAM, "calibrate", job, "--write"});
-  ASSERT_EQ(printed.code, 0) << printed.err;
-  ASSERT_TRUE(printed.out.starts_with("[cluster]\n# motley calibrate: 2 workers: ")) << printed.out;
-  const auto value = [&](const std::string& key) {
-    const auto at = printed.out.find(key + " = ") + key.size() + 3;
-    return printed.out.substr(at, printed.out.find('\n', at) - at);
-  };
-  EXPECT_EQ(read_file(job),
-            fmt::format("# mine\n[model]\nkind = 'phantom'\nparameters = 1000 # few\n"
-                        "[cluster] # two\nbandwidth = {}\nworkers = 2\nlatency = {} # old\n",
-                        value("bandwidth"), value("latency")));
-}
-
-TEST_F(Fidelity, CalibrateRefusesInOneLine) {
-  const std::string one = scratch_.write("one.toml", "[cluster]\nworkers = 1\n");
-  const std::string each = scratch_.write(
-      "each.toml", "[cluster]\nworkers = 2\nbandwidth = [1e9, 1e8]\n[[variant]]\nname = 'v'\n");
-  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"--write"}, "motley: --write needs a job file\n"},
-      {{one}, "motley: a single worker has no links: set cluster.workers to 2 or more\n"},
-      {{scratch_.file("none.toml")}, "none.toml"},
-      {{each, "--write"}, "has one bandwidth per worker, but only one for all workers is measured"},
-      {{each, "--write", "--variant", "v"}, "--write cannot be used with --variant"},
-      {{"/dev/null", "--write", "--set", "cluster.workers=2"}, "/dev/null is not a regular file"},
-      {{"--set", "cluster.workers=65"}, "--set cluster.workers=64 or fewer"},
-      {{"--set", "cluster.wrkers=3"}, "did you mean \"cluster.workers\""},
-  };
-  for (const auto& [arguments, message] : cases) {
-    std::vector<std::string> command{MOTLEY_PROGRAM, "calibrate"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    const Finished finished = run(command);
-    EXPECT_EQ(finished.code, 2);
-    EXPECT_EQ(finished.out, "");
-    EXPECT_EQ(std::ranges::count(finished.err, '\n'), 1) << finished.err;
-    EXPECT_NE(finished.err.find(message), std::string::npos) << finished.err;
-  }
-}
-
-TEST_F(Fidelity, AnInterruptedCalibrationLeavesNothing) {
-  const std::string text = "[cluster]\nworkers = 2\n";
-  const std::string job = scratch_.write("job.toml", text);
-  Process process({MOTLEY_PROGRAM, "calibrate", job, "--write", "--set", "model.kind=phantom",
-                   "--set", "model.parameters=1000"});
-  std::vector<pid_t> workers;
-  ASSERT_TRUE(eventually([&] {
-    workers = children_of(process.pid());
-    return workers.size() == 2;
-  }));
-  process.signal(SIGINT);
-  const Finished finished = process.wait();
-  EXPECT_EQ(finished.code, 128 + SIGINT) << finished.err;
-  EXPECT_EQ(finished.out, "");
-  for (const pid_t worker : workers) {
-    EXPECT_FALSE(is_running(worker));
-  }
-  EXPECT_EQ(read_file(job), text);
 }
 
 }  // namespace

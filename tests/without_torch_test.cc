@@ -45,7 +45,6 @@ TEST(WithoutTorch, AJobThatComputesIsRefusedInOneLine) {
   expect_refused_for_want_of_torch({"simulate", "job.toml"});
   expect_refused_for_want_of_torch({"compare", "job.toml"});
   expect_refused_for_want_of_torch({"compare", "job.toml", "--simulate"});
-  expect_refused_for_want_of_torch({"calibrate", "job.toml"});
 }
 
 TEST(WithoutTorch, APhantomModelIsSimulated) {

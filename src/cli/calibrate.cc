@@ -1,20 +1,18 @@
-// calibrate: measures the latency and bandwidth with which the simulator is as fast as this
-// machine.
+// calibrate: measures the links between workers, on this machine or on those that join, as keys of
+// [cluster] for the simulator.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "compute/load.h"
+#include "cli/gather.h"
 #include "job/edit.h"
 #include "job/print.h"
 #include "record/whole_file.h"
-#include "runtime/coordinator/coordinator.h"
-#include "runtime/simulate/calibration.h"
+#include "runtime/calibrate/link_probe.h"
+#include "runtime/calibrate/measured_links.h"
 #include "session/signals.h"
 #include "sync/registry.h"
 
@@ -23,70 +21,43 @@ namespace {
 
 // The job that is calibrated for if none is given.
 constexpr const char* kUsualJob = "[cluster]\nworkers = 4\n";
-constexpr std::int64_t kUsualParameters = 1'000'000;
 
-// The first signal ends a probe.
-class ProbeMonitor final : public CourseMonitor {
+// The first signal ends the probe.
+class ProbeMonitor final : public RunMonitor {
  public:
+  void on_progress(const RunProgress&) override {}
+  void on_metric(const Metric&) override {}
+  std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return first_signal().has_value(); }
 };
 
-Course run_with_processes(const Job& probe) {
-  StillTask task(probe.data.samples, 0);  // only the workers need the model
-  ProbeMonitor monitor;
-  return monitor.course(train_with_processes(
-      probe, task, monitor,
-      {{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), probe)}));
-}
-
-Result<std::int64_t> parameters_of(const Job& job) {
-  if (job.phantom()) {
-    return job.model.parameters;
-  }
-  const auto task = load_task(job, Parts::kTraining);
-  if (!task) {
-    return tl::unexpected(task.error());
-  }
-  return static_cast<std::int64_t>((*task)->make_replica()->parameters().size);
-}
-
-// The job that is calibrated for, and the size of its model.
+// The job that is calibrated for.
 struct Purpose {
   std::string text;  // contents of the job file
   Job job;
-  std::int64_t parameters = kUsualParameters;
 };
 
-// Only one bandwidth for all workers is measured, and it is written to the job's own [cluster].
-Status check_writing(const CalibrateFlags& flags, const Job& job) {
-  if (!flags.write) {
-    return {};
-  }
-  if (!std::filesystem::is_regular_file(flags.job.path)) {
+Status check_writing(const CalibrateFlags& flags) {
+  if (flags.write && !std::filesystem::is_regular_file(flags.job.path)) {
     return fail("--write: {} is not a regular file", flags.job.path);
   }
-  if (flags.job.variant) {
+  if (flags.write && flags.job.variant) {
     return fail(
         "--write cannot be used with --variant: the variant's own settings would override it");
-  }
-  if (std::ranges::adjacent_find(job.cluster.bandwidth, std::ranges::not_equal_to{}) !=
-      job.cluster.bandwidth.end()) {
-    return fail(
-        "--write: {} has one bandwidth per worker, but only one for all workers is measured",
-        flags.job.path);
   }
   return {};
 }
 
-Status check_workers(int workers) {
-  constexpr int kMost = 64;  // each is a process on this machine
+Status check_workers(int workers, bool join) {
+  constexpr int kMost = 64;  // any two machines are measured
   if (workers < 2) {
     return fail("a single worker has no links: set cluster.workers to 2 or more");
   }
   if (workers > kMost) {
-    return fail(
-        "{} workers would need {} processes on this machine; --set cluster.workers={} or fewer",
-        workers, workers, kMost);
+    return fail("{} workers {}; --set cluster.workers={} or fewer", workers,
+                join ? "are more than can be measured"
+                     : fmt::format("would need {} processes on this machine", workers),
+                kMost);
   }
   return {};
 }
@@ -101,37 +72,21 @@ Result<Purpose> purpose_of(const CalibrateFlags& flags) {
   if (!job) {
     return tl::unexpected(job.error());
   }
-  Status status = check_workers(job->cluster.workers);
-  status = status ? check_writing(flags, *job) : status;
+  Status status = check_workers(job->cluster.workers, flags.listen.listen.has_value());
+  status = status ? check_writing(flags) : status;
   if (!status) {
     return tl::unexpected(status.error());
   }
-  Purpose purpose{*text, std::move(*job)};
-  if (has_job) {
-    const auto parameters = parameters_of(purpose.job);
-    if (!parameters) {
-      return tl::unexpected(parameters.error());
-    }
-    purpose.parameters = *parameters;
-  }
-  return purpose;
+  job->cluster.isolate = Isolation::kNone;  // how fast workers compute does not matter
+  return Purpose{*text, std::move(*job)};
 }
 
-// The result as keys of [cluster].
-std::vector<Setting> settings_of(const Links& links, const Job& job) {
-  std::vector<Setting> settings = {{"latency", fmt::format("{:.3g}", links.latency)},
-                                   {"bandwidth", fmt::format("{:.4g}", links.bandwidth)}};
-  const std::string bandwidth = settings.back().value;
-  const auto add_if = [&](bool is_given, const char* key) {
-    if (is_given) {
-      settings.push_back({key, bandwidth});
-    }
-  };
-  // Else these would still take the place of what was measured.
-  add_if(job.cluster.server_bandwidth.has_value(), "server_bandwidth");
-  add_if(!job.cluster.bandwidth_up.empty(), "bandwidth_up");
-  add_if(!job.cluster.bandwidth_down.empty(), "bandwidth_down");
-  return settings;
+Result<MeasuredLinks> measure(const CalibrateFlags& flags, const Job& probe, Gathering gathering) {
+  PhantomTask task(probe.data.samples, probe.model.parameters);
+  ProbeMonitor monitor;
+  Coordinator coordinator(probe, task, monitor, std::move(gathering));
+  invite(flags.listen, probe, coordinator);
+  return links_of(coordinator.run().service.figures);
 }
 
 Status write_into(const std::string& path, const std::string& text,
@@ -140,17 +95,39 @@ Status write_into(const std::string& path, const std::string& text,
   return edited ? replace_file(path, *edited) : Status(tl::unexpected(edited.error()));
 }
 
-void print(const Calibration& found, const std::vector<Setting>& settings, bool json) {
-  if (json) {
-    const nlohmann::ordered_json links = {{"latency", found.links.latency},
-                                          {"bandwidth", found.links.bandwidth}};
-    fmt::print("{}\n", links.dump(2));
-    return;
+// Numbers and lists of TOML are those of JSON.
+void print_json(const std::vector<Setting>& settings) {
+  nlohmann::ordered_json values;
+  for (const Setting& setting : settings) {
+    values[setting.key] = nlohmann::ordered_json::parse(setting.value);
   }
-  fmt::print("[cluster]\n# motley calibrate: {}\n", found.how);
+  fmt::print("{}\n", values.dump(2));
+}
+
+void print_toml(const std::vector<Setting>& settings, const MeasuredLinks& links, int workers) {
+  const int machines = links.machine_count();
+  fmt::print("[cluster]\n# motley calibrate: {} workers{} on {}\n", workers,
+             std::ssize(links.machines) > workers ? " and a server" : "",
+             machines == 1 ? "one machine" : fmt::format("{} machines", machines));
   for (const Setting& setting : settings) {
     fmt::print("{} = {}\n", setting.key, setting.value);
   }
+}
+
+int report(const CalibrateFlags& flags, const Purpose& purpose, const MeasuredLinks& links) {
+  const int workers = purpose.job.cluster.workers;
+  const auto settings = settings_of(links, purpose.job.cluster, servers_of(purpose.job));
+  if (flags.write) {
+    if (const Status status = write_into(flags.job.path, purpose.text, settings); !status) {
+      return refuse(status.error().message);
+    }
+  }
+  if (flags.json) {
+    print_json(settings);
+  } else {
+    print_toml(settings, links, workers);
+  }
+  return kDone;
 }
 
 }  // namespace
@@ -164,31 +141,26 @@ int calibrate_command(const CalibrateFlags& flags) {
   if (!purpose) {
     return refuse(purpose.error().message);
   }
-  const auto interrupted = [] { return first_signal().has_value(); };
+  auto gathering = gathering_for(flags.listen, purpose->job);
+  if (!gathering) {
+    return refuse(gathering.error().message);
+  }
+  register_link_probes();
+  const Job probe = link_probe_for(purpose->job);
+  gathering->job_text = to_toml(job_schema(), probe);
   try {
-    const auto found = calibrate(purpose->job, purpose->parameters, run_with_processes);
-    if (interrupted()) {
-      return exit_code_of(*first_signal());  // the measurements were cut short
+    const auto links = measure(flags, probe, std::move(*gathering));
+    if (links) {
+      return report(flags, *purpose, *links);
     }
-    if (!found) {
-      spdlog::error("{}", found.error().message);
-      return kRunFailed;
-    }
-    const auto settings = settings_of(found->links, purpose->job);
-    if (flags.write) {
-      if (const Status status = write_into(flags.job.path, purpose->text, settings); !status) {
-        return refuse(status.error().message);
-      }
-    }
-    print(*found, settings, flags.json);
+    spdlog::error("{}", links.error().message);
   } catch (const RunFailed& failure) {
-    if (interrupted()) {
-      return exit_code_of(*first_signal());
+    if (const auto signal = first_signal()) {
+      return exit_code_of(*signal);
     }
     spdlog::error("the measurement failed: {}", failure.what());
-    return kRunFailed;
   }
-  return kDone;
+  return kRunFailed;
 }
 
 }  // namespace motley

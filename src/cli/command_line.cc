@@ -66,6 +66,17 @@ void add_dashboard_flags(CLI::App* command, RunFlags& flags) {
       ->needs("--dashboard");
 }
 
+void add_listen_flags(CLI::App* command, ListenFlags& flags) {
+  command->add_option("--listen", flags.listen,
+                      "wait for workers to join at HOST:PORT, from any machine, instead of "
+                      "starting them here (`motley worker --join HOST:PORT`)");
+  command
+      ->add_option("--join-timeout", flags.join_timeout,
+                   "with --listen: seconds to wait for all workers (default 600)")
+      ->needs("--listen")
+      ->check(CLI::Range(0.001, 1e6));
+}
+
 // The action of the chosen subcommand.
 using Chosen = std::function<int()>;
 
@@ -88,15 +99,7 @@ void add_runs(CLI::App& app, Chosen& chosen) {
   };
   const auto add_train = [add](CLI::App* command, RunFlags& flags) {
     add(command, flags);
-    command->add_option(
-        "--listen", flags.listen,
-        "wait for workers to join at HOST:PORT, from any machine, instead of starting "
-        "them here (`motley worker --join HOST:PORT`)");
-    command
-        ->add_option("--join-timeout", flags.join_timeout,
-                     "with --listen: seconds to wait for all workers (default 600)")
-        ->needs("--listen")
-        ->check(CLI::Range(0.001, 1e6));
+    add_listen_flags(command, flags.listen);
   };
   add_command<RunFlags>(app, chosen, "train", "run a job with worker processes on this machine",
                         add_train,
@@ -149,10 +152,11 @@ void add_config(CLI::App& app, Chosen& chosen) {
 void add_calibrate(CLI::App& app, Chosen& chosen) {
   add_command<CalibrateFlags>(
       app, chosen, "calibrate",
-      "measure the latency and bandwidth that make `simulate` as fast as this machine",
+      "measure the links of the machines for `simulate`, by plain transfers",
       [](CLI::App* command, CalibrateFlags& flags) {
         add_job_flags(command, flags.job);
         add_variant_flag(command, flags.job);
+        add_listen_flags(command, flags.listen);
         command->add_flag("--write", flags.write,
                           "also write the result into [cluster] of the job file");
         command->add_flag("--json", flags.json, "print the result as JSON");
@@ -162,9 +166,10 @@ void add_calibrate(CLI::App& app, Chosen& chosen) {
 
 void add_worker(CLI::App& app, Chosen& chosen) {
   add_command<WorkerFlags>(
-      app, chosen, "worker", "join a run started with `motley train --listen`",
+      app, chosen, "worker", "join a run started with `motley train --listen` (or calibrate)",
       [](CLI::App* command, WorkerFlags& flags) {
-        command->add_option("--join", flags.join, "HOST:PORT of `motley train --listen`")
+        command
+            ->add_option("--join", flags.join, "HOST:PORT of `motley train --listen` or calibrate")
             ->required();
         command->add_option("--rank", flags.rank, "rank of this worker (default: any free rank)")
             ->check(CLI::NonNegativeNumber);

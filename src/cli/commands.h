@@ -30,6 +30,12 @@ struct JobFlags {
 Result<Job> parse_text(const std::string& text, const JobFlags& flags, Mode mode);
 Result<Job> load_job(const JobFlags& flags, Mode mode);
 
+// Workers join at HOST:PORT instead of being started here.
+struct ListenFlags {
+  std::optional<std::string> listen;
+  double join_timeout = 600;  // seconds to wait for them
+};
+
 struct RunFlags {
   JobFlags job;
   std::optional<std::string> out;
@@ -37,8 +43,7 @@ struct RunFlags {
   bool quiet = false;
   std::optional<std::optional<int>> dashboard;  // set: serve a live page; with a port if given
   std::string dashboard_host = "127.0.0.1";
-  std::optional<std::string> listen;  // train: workers join at HOST:PORT instead of being started
-  double join_timeout = 600;          // seconds to wait for them
+  ListenFlags listen;  // train
 };
 
 struct CompareFlags {
@@ -54,6 +59,7 @@ struct ReportFlags {
 
 struct CalibrateFlags {
   JobFlags job;  // without a path: a default job
+  ListenFlags listen;
   bool write = false;
   bool json = false;
 };

@@ -10,19 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/gather.h"
 #include "cli/show.h"
 #include "cluster/quotas.h"
 #include "compute/load.h"
-#include "job/print.h"
 #include "page/page.h"
-#include "runtime/coordinator/coordinator.h"
-#include "runtime/rendezvous/addresses.h"
-#include "runtime/rendezvous/rendezvous.h"
-#include "runtime/rendezvous/token.h"
 #include "runtime/simulate/simulate.h"
 #include "session/recorded_run.h"
 #include "session/signals.h"
-#include "sync/registry.h"
 
 namespace motley {
 namespace {
@@ -61,57 +56,10 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
 
 const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simulate"; }
 
-// Which processes take part in a run, and where they join.
-Result<Gathering> gathering_for(const RunFlags& flags, const Job& job) {
-  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
-  gathering.host = peer_of_this_process();
-  if (!flags.listen) {
-    return gathering;
-  }
-  const auto endpoint = parse_endpoint(*flags.listen);
-  if (!endpoint) {
-    return fail("--listen {}", endpoint.error().message);
-  }
-  if (job.cluster.has_quotas()) {
-    return fail("--listen: cluster.isolate = \"cgroup\" limits only workers started here");
-  }
-  gathering.workers_come = true;
-  gathering.address = address_to_listen_on(endpoint->host);
-  if (gathering.address == kAnyAddress && endpoint->host != kAnyAddress &&
-      is_number(endpoint->host)) {
-    return fail("--listen {}: not an address of this machine; use {} for all of them",
-                *flags.listen, kAnyAddress);
-  }
-  gathering.port = endpoint->port;
-  gathering.patience = flags.join_timeout;
-  if (servers_of(job) > 0 && gathering.address == kAnyAddress) {
-    return fail(
-        "--listen {}: strategy.sync = \"{}\" has servers on this machine: give the IP address at "
-        "which workers can reach it",
-        *flags.listen, job.strategy.sync);
-  }
-  gathering.host.token = token_of_environment();
-  return gathering;
-}
-
-// Prints the command to run on the other machines. A token taken from the environment is not
-// printed, because whoever set it knows it.
-void invite(const RunFlags& flags, const Job& job, const Coordinator& coordinator) {
-  const auto port = coordinator.rendezvous().port;
-  const std::string host = parse_endpoint(*flags.listen)->host;
-  const bool known = !token_of_environment().empty();
-  fmt::print(stderr, "motley: waiting for {} {}; start each with:\n  {}motley worker --join {}\n",
-             job.cluster.workers, job.cluster.workers == 1 ? "worker" : "workers",
-             known ? "" : fmt::format("{}={} ", kTokenVariable, coordinator.token()),
-             show(Endpoint{host, port}));
-}
-
 RunOutcome run_job(const RunFlags& flags, const Job& job, Task& task, Gathering gathering,
                    RunMonitor& monitor) {
   Coordinator coordinator(job, task, monitor, std::move(gathering));
-  if (flags.listen) {
-    invite(flags, job, coordinator);
-  }
+  invite(flags.listen, job, coordinator);
   return coordinator.run();
 }
 
@@ -154,7 +102,7 @@ int run_command(const RunFlags& flags, Mode mode) {
   if (!quotas) {
     return refuse(quotas.error().message);
   }
-  auto gathering = gathering_for(flags, *job);
+  auto gathering = gathering_for(flags.listen, *job);
   if (!gathering) {
     return refuse(gathering.error().message);
   }

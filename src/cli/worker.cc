@@ -5,25 +5,16 @@
 
 #include "cli/commands.h"
 #include "compute/load.h"
+#include "runtime/calibrate/link_probe.h"
 #include "runtime/rendezvous/token.h"
-#include "runtime/simulate/calibration.h"
 #include "session/joined_session.h"
 #include "sync/registry.h"
 
 namespace motley {
 namespace {
 
-// The coordinator has checked the job. `train` refuses phantom models, so a phantom here is a probe
-// of `calibrate`, which sends real parameters.
-Result<std::shared_ptr<Task>> task_of(const Job& job) {
-  if (job.phantom()) {
-    return std::make_shared<StillTask>(job.data.samples, job.model.parameters);
-  }
-  return load_task(job, Parts::kTraining);
-}
-
 void train_job(JoinedSession& session, const Job& job) {
-  const auto task = task_of(job);
+  const auto task = load_task(job, Parts::kTraining);
   if (!task) {
     session.give_up(task.error().message);
     throw RunFailed(task.error().message);
@@ -48,6 +39,7 @@ void take_part(JoinedSession& session) {
 }  // namespace
 
 int worker_command(const WorkerFlags& flags) {
+  register_link_probes();
   try {
     JoinedSession session(flags.join, flags.rank, token_of_environment());
     take_part(session);

@@ -161,11 +161,13 @@ Figures run_server(Node& node, const Job& job, Journal* journal) {
 }
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
-                    std::function<bool()> stop_requested, Journal* journal) {
+                    std::function<bool()> stop_requested, Journal* journal,
+                    std::vector<int> machines) {
   const Serve serve = method_of(job).serve;
   const LedgerOptions ledger = ledger_options(job, training_samples);
   Journal unread(0);
-  return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested)})
+  return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested),
+                        std::move(machines)})
                : ServiceResult{};
 }
 

@@ -94,6 +94,7 @@ Figures run_server(Node& node, const Job& job, Journal* journal = nullptr);
 // Runs the coordinator's side of the job's method. Returns when the run is over for all workers; at
 // once if the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
-                    std::function<bool()> stop_requested, Journal* journal = nullptr);
+                    std::function<bool()> stop_requested, Journal* journal = nullptr,
+                    std::vector<int> machines = {});
 
 }  // namespace motley

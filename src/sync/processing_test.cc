@@ -10,13 +10,13 @@
 #include "motley/sync/local_sgd.h"
 #include "motley/sync/method.h"
 #include "motley/sync/partial_reduce.h"
-#include "runtime/simulate/calibration.h"
 #include "runtime/simulate/simulate.h"
 #include "sim/cluster.h"
 #include "sync/loop.h"
 #include "tests/quiet_monitor.h"
 #include "tests/simulated_job.h"
 #include "tests/still_models.h"
+#include "tests/still_task.h"
 #include "tests/watched_node.h"
 
 namespace motley::processing_test {

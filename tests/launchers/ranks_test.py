@@ -205,6 +205,18 @@ class End(unittest.TestCase):
         self.assertEqual([(err, code) for _, err, code in ends], [("", 130)] * 3)
         self.assertRegex(ends[0][0], r"^\d+ steps, loss 0\.\d+, SIGINT\n$")
 
+    def test_calibrate_measures_the_workers_that_join(self):
+        ranks = self.enterContext(Ranks(2))
+        place = "{}:{}".format(*ranks.rendezvous)
+        calibrate = ranks.start(0, MOTLEY, "calibrate", "--set", "cluster.workers=2", "--json", "--listen", place)
+        workers = [ranks.start(0, MOTLEY, "worker", "--join", place) for _ in range(2)]
+        (out, err, code), *others = Ranks.end(calibrate, *workers)
+        self.assertEqual((code, others), (0, [("", "", 0)] * 2), err)
+        self.assertIn("waiting for 2 workers", err)
+        links = json.loads(out)
+        self.assertGreater(links["bandwidth"], 1e6)
+        self.assertGreater(links["latency"], 0)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

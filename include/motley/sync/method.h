@@ -34,11 +34,6 @@ struct Method {
   // A server's side. Set if and only if schema.has_servers.
   RunServer run_server = nullptr;
 
-  // `motley calibrate` measures links by running the method with models of two sizes. That does not
-  // work for a method that adapts its rounds to its own measurements. Such a method names another
-  // one that uses the same links in every step. Null means the method itself.
-  const Method* calibrate_as = nullptr;
-
   std::string_view name() const { return schema.name; }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "motley/allocate/ledger.h"
 #include "motley/base/figure.h"
@@ -24,6 +25,8 @@ struct ServiceContext {
   // True once the run should end early (target reached, interrupted). A service that deals out
   // samples must then make all workers leave together.
   std::function<bool()> stop_requested;
+  // The machine of each rank, workers before servers, numbered from 0. Empty: each has its own.
+  std::vector<int> machines = {};
 };
 
 struct ServiceResult {

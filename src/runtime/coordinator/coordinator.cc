@@ -121,7 +121,8 @@ class Coordinator::Impl {
     const std::chrono::nanoseconds moment = began.time_since_epoch();
     tell_all(Control::kGo, Payload::of_record(GoInfo{moment.count()}));
     monitor_.on_begin([&](Rank rank) { return roster_[rank].activity; });
-    service_ = std::make_unique<MethodService>(node_, job_, dataset_, &service_journal_);
+    service_ =
+        std::make_unique<MethodService>(node_, job_, dataset_, &service_journal_, machines());
     deadlock_.clear();
     if (logic_.stopped()) {
       service_->request_stop();  // the workers were told earlier
@@ -438,6 +439,15 @@ class Coordinator::Impl {
     const pid_t pid = known ? roster_[rank].pid : 0;
     const auto peer = known && pid == 0 ? rendezvous_->peer(rank) : std::nullopt;
     return peer ? fmt::format("pid {} on {}", peer->pid, peer->host) : fmt::format("pid {}", pid);
+  }
+
+  std::vector<int> machines() const {
+    std::vector<std::string> names;
+    for (Rank rank = 0; rank < roster_.size(); ++rank) {
+      const auto peer = rendezvous_->peer(rank);
+      names.push_back(peer ? peer->host : gathering_.host.host);
+    }
+    return machines_of(names);
   }
 
   void throw_root_cause() {

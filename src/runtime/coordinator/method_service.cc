@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "motley/base/failure.h"
 #include "node/forwarding_node.h"
@@ -54,11 +55,12 @@ class MethodService::EndableNode final : public ForwardingNode {
 };
 
 MethodService::MethodService(RealNode& node, const Job& job, std::int64_t training_samples,
-                             Journal* journal)
+                             Journal* journal, std::vector<int> machines)
     : node_(node),
       job_(job),
       training_samples_(training_samples),
       journal_(journal),
+      machines_(std::move(machines)),
       thread_([this] { serve_on(); }) {
   pthread_setname_np(thread_.native_handle(), "service");
 }
@@ -69,7 +71,7 @@ void MethodService::serve_on() {
   EndableNode endable(*this);
   try {
     result_ = serve(
-        endable, job_, training_samples_, [this] { return stopping_.load(); }, journal_);
+        endable, job_, training_samples_, [this] { return stopping_.load(); }, journal_, machines_);
   } catch (const Interrupted&) {
     // The service was ended, or a worker is lost: its exit status or a timeout gives the reason.
   } catch (...) {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "motley/job/job.h"
 #include "motley/record/journal.h"
@@ -23,8 +24,9 @@ namespace motley {
 
 class MethodService {
  public:
-  // The references must outlive this object.
-  MethodService(RealNode& node, const Job& job, std::int64_t training_samples, Journal* journal);
+  // The references must outlive this object. `machines` is what a ServiceContext has.
+  MethodService(RealNode& node, const Job& job, std::int64_t training_samples, Journal* journal,
+                std::vector<int> machines = {});
   ~MethodService();  // ends it
   MethodService(const MethodService&) = delete;
   MethodService& operator=(const MethodService&) = delete;
@@ -56,6 +58,7 @@ class MethodService {
   const Job& job_;
   const std::int64_t training_samples_;
   Journal* const journal_;
+  const std::vector<int> machines_;
   std::atomic<bool> serving_ = true;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> ending_ = false;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 namespace motley {
 
 std::string Roster::name(Rank rank) const {
@@ -60,6 +62,15 @@ std::vector<DoneInfo> Roster::results() const {
     all.push_back(*process.done);
   }
   return all;
+}
+
+std::vector<int> machines_of(const std::vector<std::string>& names) {
+  std::map<std::string, int> known;
+  std::vector<int> machines;
+  for (const std::string& name : names) {
+    machines.push_back(known.emplace(name, static_cast<int>(known.size())).first->second);
+  }
+  return machines;
 }
 
 }  // namespace motley

@@ -81,4 +81,7 @@ class Roster {
   std::vector<ProcessState> processes_;
 };
 
+// The machines of these names, numbered from 0 in the order in which they first occur.
+std::vector<int> machines_of(const std::vector<std::string>& names);
+
 }  // namespace motley

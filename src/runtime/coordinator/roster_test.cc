@@ -78,6 +78,10 @@ TEST(Roster, IsDoneWhenAllAre) {
   EXPECT_EQ(roster.results()[0].cluster_samples, 5);
 }
 
+TEST(MachinesOf, AreNumberedAsTheyOccur) {
+  EXPECT_EQ(machines_of({"b", "a", "b", "c"}), (std::vector<int>{0, 1, 0, 2}));
+}
+
 RC_GTEST_PROP(RosterProperty, NobodyWhoBeatsInTimeIsSilent, ()) {
   const int workers = *rc::gen::inRange(1, 6);
   Roster roster = joined(workers, 0);

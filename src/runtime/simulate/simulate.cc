@@ -1,9 +1,12 @@
 #include "runtime/simulate/simulate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "motley/sync/method.h"
+#include "runtime/coordinator/roster.h"
 #include "runtime/run/run_logic.h"
 #include "sim/cluster.h"
 #include "sim/network.h"
@@ -12,6 +15,23 @@
 
 namespace motley {
 namespace {
+
+// Of each rank, as in sim/network.h: without hosts, worker i is on machine i and each server on its
+// own.
+std::vector<std::string> machine_names(const Job& job) {
+  const ClusterSpec& cluster = job.cluster;
+  std::vector<std::string> names;
+  for (int i = 0; i < cluster.workers; ++i) {
+    names.push_back(
+        fmt::format("{}", cluster.hosts.empty() ? i : cluster.hosts[static_cast<std::size_t>(i)]));
+  }
+  for (int i = 0; i < servers_of(job); ++i) {
+    names.push_back(cluster.server_hosts.empty()
+                        ? fmt::format("server {}", i)
+                        : fmt::format("{}", cluster.server_hosts[static_cast<std::size_t>(i)]));
+  }
+  return names;
+}
 
 class Simulation {
  public:
@@ -37,7 +57,7 @@ class Simulation {
     cluster_.start(kCoordinator, [&](Node& node) {
       service_ = serve(
           node, job_, training_samples_, [&] { return logic_.stopped().has_value(); },
-          &service_journal_);
+          &service_journal_, machines_of(machine_names(job_)));
     });
     for (auto& worker : workers_) {
       cluster_.start(worker->rank, [&, w = worker.get()](Node& node) { w->train_on(node); });

@@ -13,7 +13,6 @@
 #include "motley/sync/sample_server.h"
 #include "sync/adsp/commit_rate.h"
 #include "sync/parameter_server/global_loss.h"
-#include "sync/ps/ps.h"
 
 namespace motley {
 namespace {
@@ -225,7 +224,6 @@ const Method kAdsp = {
     .make = make_adsp,
     .serve = serve_adsp,
     .run_server = run_server_of_adsp,
-    .calibrate_as = &kPsAsp,
 };
 
 }  // namespace motley

@@ -2,7 +2,6 @@
 
 #include "motley/sync/parameter_server/server.h"
 #include "motley/sync/parameter_server/staleness_bound.h"
-#include "sync/ps/ps.h"
 
 namespace motley {
 namespace {
@@ -59,7 +58,6 @@ const Method kAshl = {
     .make = make_ashl,
     .serve = serve_ashl,
     .run_server = run_server_of_ashl,
-    .calibrate_as = &kPsAsp,
 };
 
 }  // namespace motley

@@ -1,0 +1,58 @@
+#include "cli/gather.h"
+
+#include <fmt/format.h>
+
+#include "job/print.h"
+#include "runtime/rendezvous/addresses.h"
+#include "runtime/rendezvous/rendezvous.h"
+#include "runtime/rendezvous/token.h"
+#include "sync/registry.h"
+
+namespace motley {
+
+Result<Gathering> gathering_for(const ListenFlags& flags, const Job& job) {
+  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
+  gathering.host = peer_of_this_process();
+  if (!flags.listen) {
+    return gathering;
+  }
+  const auto endpoint = parse_endpoint(*flags.listen);
+  if (!endpoint) {
+    return fail("--listen {}", endpoint.error().message);
+  }
+  if (job.cluster.has_quotas()) {
+    return fail("--listen: cluster.isolate = \"cgroup\" limits only workers started here");
+  }
+  gathering.workers_come = true;
+  gathering.address = address_to_listen_on(endpoint->host);
+  if (gathering.address == kAnyAddress && endpoint->host != kAnyAddress &&
+      is_number(endpoint->host)) {
+    return fail("--listen {}: not an address of this machine; use {} for all of them",
+                *flags.listen, kAnyAddress);
+  }
+  gathering.port = endpoint->port;
+  gathering.patience = flags.join_timeout;
+  if (servers_of(job) > 0 && gathering.address == kAnyAddress) {
+    return fail(
+        "--listen {}: strategy.sync = \"{}\" has servers on this machine: give the IP address at "
+        "which workers can reach it",
+        *flags.listen, job.strategy.sync);
+  }
+  gathering.host.token = token_of_environment();
+  return gathering;
+}
+
+void invite(const ListenFlags& flags, const Job& job, const Coordinator& coordinator) {
+  if (!flags.listen) {
+    return;
+  }
+  const auto port = coordinator.rendezvous().port;
+  const std::string host = parse_endpoint(*flags.listen)->host;
+  const bool known = !token_of_environment().empty();
+  fmt::print(stderr, "motley: waiting for {} {}; start each with:\n  {}motley worker --join {}\n",
+             job.cluster.workers, job.cluster.workers == 1 ? "worker" : "workers",
+             known ? "" : fmt::format("{}={} ", kTokenVariable, coordinator.token()),
+             show(Endpoint{host, port}));
+}
+
+}  // namespace motley

@@ -1,0 +1,188 @@
+"""Real runs over links of 100 Mbit between hosts (hosts.py) take as long as `motley simulate` says, with the links
+that `motley calibrate --listen` measured.
+usage: links_test.py MOTLEY [--full] [--workers N ...] [--methods NAME ...]
+    --full   all methods, 4 and 8 workers, as a table in Markdown
+exit code: 77: not permitted to create networks"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+
+import hosts
+from ranks import environment
+
+PORT = "29500"
+RATE = "100mbit"
+BURST = "16kb"  # at full speed, of a model of 1 MB
+PATIENCE = 300  # seconds for one run
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+# A model of 1 MB (262,150 parameters) that next to nothing is computed for: a step is nearly all sending.
+JOB = """
+[model]
+kind = "svm"
+[data]
+kind = "synthetic"
+samples = 64
+test_samples = 10
+features = 26214
+classes = 10
+[train]
+batch = {workers}
+steps = {steps}
+eval_every = 0
+lr = 0.001
+momentum = 0
+[strategy]
+sync = "{sync}"
+[cluster]
+workers = {workers}
+unit = 20e-3
+"""
+
+# How far real seconds may be from simulated ones, and how many steps take a few seconds.
+METHODS = {
+    "ps_bsp": (0.10, 12),
+    "ps_asp": (0.10, 12),
+    "ashl": (0.10, 40),
+    "all_reduce": (0.10, 30),
+    "partial_reduce": (0.10, 40),
+    "hop": (0.15, 30),
+    "ad_psgd": (0.15, 40),
+}
+QUICK = ("ps_bsp", "all_reduce", "hop")
+# The links of servers are keys only of methods that have servers.
+WITH_SERVERS = ("ps_bsp", "ps_asp", "ashl")
+
+
+class ShapedCluster:
+    """A host for the coordinator and its servers, and one for each worker; every link has the same rate both ways."""
+
+    def __init__(self, motley, workers):
+        self.motley = motley
+        self.workers = workers
+        self.hosts = hosts.Hosts(1 + workers)
+        self.directory = tempfile.TemporaryDirectory()
+        self.runs = 0
+
+    def __enter__(self):
+        self.hosts.__enter__()
+        self.hosts.enlarge_packets()
+        for host in range(1 + self.workers):
+            self.hosts.slow_down(host, RATE, BURST)
+        return self
+
+    def __exit__(self, *exception):
+        self.hosts.__exit__(*exception)
+        self.directory.cleanup()
+
+    def job(self, sync, steps):
+        path = os.path.join(self.directory.name, f"{sync}.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(JOB.format(sync=sync, steps=steps, workers=self.workers))
+        return path
+
+    def start(self, host, *command):
+        return self.hosts.start(host, self.motley, *command, **PIPES, cwd=self.directory.name,
+                                env=environment(MOTLEY_TOKEN="of all hosts"))
+
+    def join(self, command, job, *flags):
+        """Runs a command that listens on host 0, with a worker on each other host; returns what it printed."""
+        place = f"{hosts.address(0)}:{PORT}"
+        first = self.start(0, command, job, "--listen", place, *flags)
+        workers = [self.start(1 + worker, "worker", "--join", place, "--rank", str(worker))
+                   for worker in range(self.workers)]
+        out, err = first.communicate(timeout=PATIENCE)
+        for each in workers:
+            _, its_err = each.communicate(timeout=PATIENCE)
+            if each.returncode:
+                err += its_err
+        if first.returncode or any(each.returncode for each in workers):
+            raise RuntimeError(f"motley {command}: {err}")
+        return out
+
+    def out(self):
+        self.runs += 1
+        return ["--quiet", "--json", "--out", os.path.join(self.directory.name, f"run{self.runs}")]
+
+    def calibrate(self):
+        """The keys of [cluster] that `motley calibrate` found."""
+        return tomllib.loads(self.join("calibrate", self.job("ps_bsp", 1)))["cluster"]
+
+    def train(self, sync, steps):
+        return json.loads(self.join("train", self.job(sync, steps), *self.out()))
+
+    def simulate(self, sync, steps, links):
+        chosen = [f"--set=cluster.{key}={json.dumps(value)}" for key, value in links.items()
+                  if sync in WITH_SERVERS or not key.startswith("server")]
+        done = subprocess.run([self.motley, "simulate", self.job(sync, steps), *self.out(), *chosen],
+                              **PIPES, timeout=PATIENCE, check=False)
+        if done.returncode:
+            raise RuntimeError(f"motley simulate: {done.stderr}")
+        return json.loads(done.stdout)
+
+
+def missed(summary):
+    """The largest part of a worker's steps that took longer to compute than they should."""
+    return max(worker.get("pace_missed") or 0 for worker in summary["per_worker"])
+
+
+def compare(cluster, sync, links):
+    """A row of the table: milliseconds a step, real and simulated."""
+    steps = METHODS[sync][1]
+    real = cluster.train(sync, steps)
+    simulated = cluster.simulate(sync, steps, links)
+    return {"sync": sync, "workers": cluster.workers, "missed": missed(real),
+            "real": 1e3 * real["seconds"] / real["steps"],
+            "simulated": 1e3 * simulated["seconds"] / simulated["steps"]}
+
+
+def table(motley, sizes, methods, repeats):
+    print("| method | workers | real, ms a step | simulated, ms a step | real / simulated |\n| --- | --- | --- | --- | --- |")
+    for workers in sizes:
+        with ShapedCluster(motley, workers) as cluster:
+            links = cluster.calibrate()
+            print(f"{workers} workers: {links}", file=sys.stderr)
+            for sync in methods:
+                for _ in range(repeats):
+                    row = compare(cluster, sync, links)
+                    print("| {sync} | {workers} | {real:.1f} | {simulated:.1f} | {ratio:.3f} |".format(
+                        **row, ratio=row["real"] / row["simulated"]), flush=True)
+                    if row["missed"]:
+                        print(f"{sync}: {row['missed']:.1%} of the steps missed their pace", file=sys.stderr)
+
+
+class RealAndSimulated(unittest.TestCase):
+    def test_methods_take_as_long_as_simulated(self):
+        with ShapedCluster(ARGUMENTS.motley, 4) as cluster:
+            links = cluster.calibrate()
+            for sync in QUICK:
+                with self.subTest(sync=sync, links=links):
+                    row = compare(cluster, sync, links)
+                    self.assertAlmostEqual(row["real"] / row["simulated"], 1, delta=METHODS[sync][0], msg=row)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("motley")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--workers", type=int, nargs="+", default=[4, 8])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--repeats", type=int, default=1)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    ARGUMENTS = parse_arguments()
+    if why := hosts.why_not():
+        print(f"skipped: {why}")
+        sys.exit(hosts.SKIPPED)
+    if ARGUMENTS.full:
+        table(ARGUMENTS.motley, ARGUMENTS.workers, ARGUMENTS.methods, ARGUMENTS.repeats)
+    else:
+        unittest.main(argv=sys.argv[:1])
