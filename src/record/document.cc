@@ -125,20 +125,20 @@ Json what_was_run(const RunRecord& record) {
   const RunFacts& facts = record.facts();
   const Json libtorch = facts.libtorch.empty() ? Json(nullptr) : Json(facts.libtorch);
   const Json simulator = facts.simulator ? Json(*facts.simulator) : Json(nullptr);
-  return {{"version", 1},
-          {"made_by",
-           {{"motley", facts.version}, {"libtorch", libtorch}, {"simulator", simulator}}},
-          {"name", facts.name},
-          {"mode", facts.mode},
-          {"seed", facts.seed},
-          {"strategy",
-           {{"sync", facts.sync}, {"allocation", facts.allocation}, {"codec", facts.codec}}},
-          {"job", facts.job},
-          {"state", name_of(record.state())},
-          {"why", record.why()},
-          {"workers", facts.workers},
-          {"servers", facts.servers},
-          {"batch", facts.batch}};
+  return {
+      {"version", 1},
+      {"made_by", {{"motley", facts.version}, {"libtorch", libtorch}, {"simulator", simulator}}},
+      {"name", facts.name},
+      {"mode", facts.mode},
+      {"seed", facts.seed},
+      {"strategy",
+       {{"sync", facts.sync}, {"allocation", facts.allocation}, {"codec", facts.codec}}},
+      {"job", facts.job},
+      {"state", name_of(record.state())},
+      {"why", record.why()},
+      {"workers", facts.workers},
+      {"servers", facts.servers},
+      {"batch", facts.batch}};
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ struct RunFacts {
   std::string sync;
   std::string allocation;
   std::string codec;
-  std::string job;       // the resolved job file
-  std::string version;   // of motley
+  std::string job;               // the resolved job file
+  std::string version;           // of motley
   std::string libtorch;          // its version; empty if not used
   std::optional<int> simulator;  // version of its model; nullopt: a real run
   int workers = 1;
