@@ -1,6 +1,7 @@
 #include "sim/network.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 
 #include "base/check.h"
@@ -24,6 +25,7 @@ bool has_links(const ClusterSpec& spec) {
 Network::Network(const ClusterSpec& spec, int servers)
     : workers_(spec.workers),
       efficiency_(spec.tcp_efficiency),
+      unevenness_(spec.unevenness),
       latency_(spec.latency),
       memory_latency_(spec.memory_latency) {
   place_ranks(spec, servers);
@@ -124,9 +126,22 @@ std::optional<Seconds> Network::send(MessageId message, Rank from, Rank to, std:
   if (Connection* connection = find(way, from, to)) {
     wait(*connection, message, bytes);
   } else {
-    begin({.from = from, .to = to, .message = message}, way, bytes, now);
+    begin({.from = from, .to = to, .message = message, .weight = any_weight()}, way, bytes, now);
   }
   return std::nullopt;
+}
+
+// Its logarithm is normally distributed, nearly: the sum of 12 uniform numbers.
+double Network::any_weight() {
+  constexpr int kNumbers = 12;
+  if (unevenness_ == 0) {
+    return 1;
+  }
+  double sum = -kNumbers / 2.0;
+  for (int i = 0; i < kNumbers; ++i) {
+    sum += random_.uniform();
+  }
+  return std::exp(unevenness_ * sum);
 }
 
 // Looks at the link of the path with the fewest flows.
@@ -144,7 +159,7 @@ Network::Connection* Network::find(const FairFlows::Path& path, Rank from, Rank 
 
 void Network::begin(const Connection& connection, const FairFlows::Path& path, std::size_t bytes,
                     Seconds now) {
-  const FlowId flow = flows_.begin(path, static_cast<double>(bytes), now);
+  const FlowId flow = flows_.begin(path, static_cast<double>(bytes), now, connection.weight);
   connections_.resize(std::max<std::size_t>(connections_.size(), flow + 1));
   connections_[flow] = connection;
 }
