@@ -24,6 +24,7 @@ std::string small_job(const std::string& more) { return "name = \"small\"\n" + m
 
 // Files with one mistake each; FILES stands for their folder.
 void write_bad_files(const ScratchDir& scratch) {
+  constexpr std::size_t kImage = 28 * 28;  // pixels
   auto number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
                        static_cast<char>(value >> 8), static_cast<char>(value)};
@@ -42,9 +43,9 @@ void write_bad_files(const ScratchDir& scratch) {
       scratch.write(name + "/" + part + "-labels-idx1-ubyte", label_file);
     }
   };
-  folder("magic", images(0x999, 4, 4 * 784), labels(4));
-  folder("counts", images(0x803, 4, 4 * 784), labels(5));
-  folder("short", images(0x803, 4, 3 * 784), labels(4));
+  folder("magic", images(0x999, 4, 4 * kImage), labels(4));
+  folder("counts", images(0x803, 4, 4 * kImage), labels(5));
+  folder("short", images(0x803, 4, 3 * kImage), labels(4));
   fs::create_directories(scratch.file("gz"));
   for (const char* file : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
@@ -59,31 +60,8 @@ std::string idx_job(const std::string& folder) {
   return small_job("[data]\nkind = \"idx\"\npath = \"FILES/" + folder + "\"\n");
 }
 
-const std::vector<Mistake>& mistakes_in_jobs() {
+const std::vector<Mistake>& mistakes_about_machines() {
   static const std::vector<Mistake> all = {
-      {"UnknownKey", small_job("[train]\nbach = 3\n"), {"job.toml:3", "train.bach", "train.batch"}},
-      {"UnknownTable", small_job("[trian]\nbatch = 3\n"), {"job.toml:2", "trian"}},
-      {"WrongType", small_job("[train]\nbatch = \"many\"\n"), {"job.toml:3", "train.batch"}},
-      {"NegativeSize", small_job("[train]\nbatch = -1\n"), {"job.toml:3", "train.batch"}},
-      {"ZeroWorkers", small_job("[cluster]\nworkers = 0\n"), {"job.toml:3", "cluster.workers"}},
-      {"WrongLength",
-       small_job("[cluster]\nworkers = 4\nspeeds = [1, 1, 1]\n"),
-       {"job.toml:4", "cluster.speeds", "3", "4"}},
-      {"SharesOfTheWrongLength",
-       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 2]\n"),
-       {"job.toml:4", "strategy.shares", "2", "4"}},
-      {"AShareOfZero",
-       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 1, 1, 0]\n"),
-       {"job.toml:4", "strategy.shares[3]"}},
-      {"ANegativeShare",
-       small_job("[strategy]\nallocation = \"static\"\nshares = [1, -1, 1, 1]\n"),
-       {"job.toml:4", "strategy.shares[1]"}},
-      {"NoShares",
-       small_job("[strategy]\nallocation = \"static\"\n"),
-       {"job.toml:3", "strategy.shares", "missing"}},
-      {"FewerSamplesThanWorkers",
-       small_job("[train]\nbatch = 3\n"),
-       {"job.toml:3", "train.batch", "cluster.workers"}},
       {"AnEventForNobody",
        small_job("[[cluster.event]]\nat = 1\nworker = 4\nspeed = 1\n"),
        {"job.toml:4", "cluster.event[0].worker"}},
@@ -108,6 +86,44 @@ const std::vector<Mistake>& mistakes_in_jobs() {
       {"AQuotaThatTheKernelCannotHold",
        small_job("[cluster]\nisolate = \"cgroup\"\nspeeds = [1, 1, 1, 1e-6]\n"),
        {"cluster.isolate", "worker 3", "cluster.speeds"}},
+  };
+  return all;
+}
+
+const std::vector<Mistake>& mistakes_in_jobs() {
+  static const std::vector<Mistake> all = {
+      {"UnknownKey", small_job("[train]\nbach = 3\n"), {"job.toml:3", "train.bach", "train.batch"}},
+      {"UnknownTable", small_job("[trian]\nbatch = 3\n"), {"job.toml:2", "trian"}},
+      {"WrongType", small_job("[train]\nbatch = \"many\"\n"), {"job.toml:3", "train.batch"}},
+      {"NegativeSize", small_job("[train]\nbatch = -1\n"), {"job.toml:3", "train.batch"}},
+      {"ZeroWorkers", small_job("[cluster]\nworkers = 0\n"), {"job.toml:3", "cluster.workers"}},
+      {"WrongLength",
+       small_job("[cluster]\nworkers = 4\nspeeds = [1, 1, 1]\n"),
+       {"job.toml:4", "cluster.speeds", "3", "4"}},
+      {"MicroBatchesOfTheWrongLength",
+       small_job("[train]\nmicro_batch = [8, 8]\n"),
+       {"job.toml:3", "train.micro_batch", "2", "4"}},
+      {"AMicroBatchOfZero",
+       small_job("[train]\nmicro_batch = [8, 8, 0, 8]\n"),
+       {"job.toml:3", "train.micro_batch[2]"}},
+      {"AMicroBatchInWords",
+       small_job("[train]\nmicro_batch = \"small\"\n"),
+       {"job.toml:3", "train.micro_batch"}},
+      {"SharesOfTheWrongLength",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 2]\n"),
+       {"job.toml:4", "strategy.shares", "2", "4"}},
+      {"AShareOfZero",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, 1, 1, 0]\n"),
+       {"job.toml:4", "strategy.shares[3]"}},
+      {"ANegativeShare",
+       small_job("[strategy]\nallocation = \"static\"\nshares = [1, -1, 1, 1]\n"),
+       {"job.toml:4", "strategy.shares[1]"}},
+      {"NoShares",
+       small_job("[strategy]\nallocation = \"static\"\n"),
+       {"job.toml:3", "strategy.shares", "missing"}},
+      {"FewerSamplesThanWorkers",
+       small_job("[train]\nbatch = 3\n"),
+       {"job.toml:3", "train.batch", "cluster.workers"}},
       {"Syntax", "name = \n", {"job.toml:1"}},
       {"MoreServersThanWorkers",
        small_job("[strategy]\nsync = \"ps_asp\"\nps.servers = 9\n"),
@@ -166,58 +182,8 @@ TEST_P(BadInput, IsRefusedInOneLine) {
 
 constexpr auto kName = [](const auto& test) { return test.param.name; };
 INSTANTIATE_TEST_SUITE_P(Jobs, BadInput, testing::ValuesIn(mistakes_in_jobs()), kName);
+INSTANTIATE_TEST_SUITE_P(Machines, BadInput, testing::ValuesIn(mistakes_about_machines()), kName);
 INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(mistakes_in_files()), kName);
-
-TEST(Usage, MistakesOnTheCommandLineAreRefused) {
-  ScratchDir scratch;
-  scratch.write("job.toml", small_job("[cluster]\nunit = 1e-4\n"));
-  const std::vector<std::vector<std::string>> commands = {
-      {MOTLEY_PROGRAM},
-      {MOTLEY_PROGRAM, "tarin", "job.toml"},
-      {MOTLEY_PROGRAM, "train"},
-      {MOTLEY_PROGRAM, "config"},
-      {MOTLEY_PROGRAM, "config", "job.toml", "--keys"},
-      {MOTLEY_PROGRAM, "train", "job.toml", "--bogus"},
-      {MOTLEY_PROGRAM, "train", "none.toml"},
-      {MOTLEY_PROGRAM, "train", "."},
-      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "train.bach=3"},
-      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "train.batch"},
-      {MOTLEY_PROGRAM, "simulate", "job.toml", "--set", "cluster.unit=0"},
-      {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "job.toml"},
-      {MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "/proc/motley"},
-      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "nonsense"},
-      {MOTLEY_PROGRAM, "train", "job.toml", "--listen", "192.0.2.1:29500"},  // no machine has it
-      {MOTLEY_PROGRAM, "worker", "--join", "nonsense", "--rank", "0"},
-      {MOTLEY_PROGRAM, "worker", "--join", "127.0.0.1:0"},
-  };
-  for (const auto& command : commands) {
-    const Finished finished = run(command, scratch.path());
-    EXPECT_EQ(finished.code, 2) << testing::PrintToString(command) << finished.err;
-    EXPECT_EQ(finished.out, "");
-    EXPECT_EQ(std::count(finished.err.begin(), finished.err.end(), '\n'), 1) << finished.err;
-    EXPECT_FALSE(fs::exists(scratch.file("runs")));
-  }
-}
-
-TEST(Usage, HelpVersionAndListsArePrinted) {
-  for (const char* command : {"--help", "--version", "strategies"}) {
-    const Finished finished = run({MOTLEY_PROGRAM, command});
-    EXPECT_EQ(finished.code, 0) << command;
-    EXPECT_NE(finished.out, "") << command;
-  }
-  EXPECT_NE(run({MOTLEY_PROGRAM, "strategies"}).out.find("all_reduce"), std::string::npos);
-}
-
-TEST(Usage, ConfigPrintsAJobThatIsTheSameJob) {
-  ScratchDir scratch;
-  scratch.write("job.toml", small_job("[cluster]\nunit = 1e-4\n"));
-  const Finished first =
-      run({MOTLEY_PROGRAM, "config", "job.toml", "--set", "train.batch=99"}, scratch.path());
-  EXPECT_EQ(first.code, 0) << first.err;
-  EXPECT_NE(first.out.find("batch = 99"), std::string::npos);
-  scratch.write("again.toml", first.out);
-  EXPECT_EQ(run({MOTLEY_PROGRAM, "config", "again.toml"}, scratch.path()).out, first.out);
-}
 
 }  // namespace
 }  // namespace motley

@@ -110,6 +110,23 @@ TEST_F(Equivalence, AllocationsDoNotChangeTheModel) {
   }
 }
 
+// Uneven micro-batches that do not divide the shares, on real and on simulated workers.
+TEST_F(Equivalence, MicroBatchesDoNotChangeTheModel) {
+  scratch_.write("job.toml", job_text("svm", 784));
+  const auto one = trained("simulate", 1);
+  const std::vector<std::string> settings = {"train.micro_batch=[7, 3, 1]"};
+  auto uneven = settings;
+  uneven.insert(uneven.end(), {"strategy.allocation=static", "strategy.shares=[5, 3, 1]"});
+  auto adaptive = settings;
+  adaptive.insert(adaptive.end(), {"strategy.allocation=adaptive", "cluster.overhead=1e-4"});
+  for (const char* mode : {"simulate", "train"}) {
+    EXPECT_LE(relative(trained(mode, 3, settings), one), 1e-5) << mode;
+    EXPECT_LE(relative(trained(mode, 3, uneven), one), 1e-5) << mode;
+    EXPECT_LE(relative(trained(mode, 3, adaptive), one), 1e-5) << mode;
+  }
+  EXPECT_LE(relative(trained("simulate", 1, {"train.micro_batch=9"}), one), 1e-5);
+}
+
 // With all workers in one group, averaging models after their own steps is all_reduce, because sgd
 // is linear in the gradient, also with momentum. The data set is a multiple of the batch, so that
 // no worker begins an epoch before the others.

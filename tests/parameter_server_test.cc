@@ -13,10 +13,12 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kJob = MOTLEY_SOURCE_DIR "/scenarios/published/ashl.toml";
+
 Process start(const ScratchDir& scratch, const std::string& sync, int seed) {
-  return Process({MOTLEY_PROGRAM, "simulate", MOTLEY_SOURCE_DIR "/scenarios/published/ashl.toml",
-                  "--variant", sync, "--json", "--quiet", "--set", fmt::format("seed={}", seed),
-                  "--out", scratch.file(fmt::format("{}-{}", sync, seed))});
+  return Process({MOTLEY_PROGRAM, "simulate", kJob, "--variant", sync, "--json", "--quiet", "--set",
+                  fmt::format("seed={}", seed), "--out",
+                  scratch.file(fmt::format("{}-{}", sync, seed))});
 }
 
 // Seconds until the job's target.

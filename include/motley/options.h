@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "motley/cluster/spec.h"
 #include "motley/job/job.h"
@@ -28,6 +29,9 @@ struct Options {
   std::optional<std::int64_t> steps = {};      // limit is reached first; with neither: one epoch
   std::optional<double> target_accuracy = {};  // also ends the run when an evaluation reaches it
   std::int64_t eval_every = 50;                // steps between evaluations; 0 = only at the end
+  // The most samples that a worker computes at once, to limit memory: one number per worker, or a
+  // single one for all; if empty, a worker computes its whole share at once.
+  std::vector<std::int64_t> micro_batch = {};
 
   StrategySpec strategy = {};  // sync, allocation, codec and the keys of each method
   ClusterSpec cluster = {};    // pace and speeds of workers on one machine, heartbeat, threads

@@ -4,6 +4,10 @@
 //   motley::Run run(session, options, replica, training_samples);
 //   run.fit([&](const motley::Work& work) { return replica.compute(work.samples); });
 //
+// With options.micro_batch the run tells the replica the most samples to compute at once
+// (Replica::set_micro_batch); begin() still returns the whole share. motley/base/micro_batch.h
+// divides it into the parts that the run's cost counts.
+//
 // Thread rule: in every process, one thread makes all calls. begin() and finish() block while the
 // method waits for other ranks.
 // Ownership: the caller owns session and replica, which must outlive the run; work->samples is

@@ -15,8 +15,11 @@
 //     trainer.finish(loss);
 //   }
 //
-// begin() returns this worker's share of the next batch; the method decides how large it is.
-// finish() runs the method: it exchanges, averages and takes the optimizer's step. It replaces
+// begin() returns this worker's share of the next batch; the method decides how large it is. With
+// options.micro_batch, a share above it is returned in parts, one at a time: call finish() after
+// each as usual, and nothing else changes. Gradients add up in between.
+// finish() runs the method: it exchanges, averages and takes the optimizer's step (after the last
+// part of a share). It replaces
 // optimizer.zero_grad() and optimizer.step(). Uneven shares are weighted correctly: a step of
 // a method with a common step is that of the mean loss over the whole batch. When the loop ends,
 // every rank holds the final model.
@@ -64,7 +67,7 @@ struct Standing {
   std::int64_t samples = 0;    // used by all ranks together
   std::int64_t steps = 0;      // samples / batch
   std::int64_t epochs = 0;     // completed passes over the data
-  std::int64_t own_steps = 0;  // finish() calls of this rank
+  std::int64_t own_steps = 0;  // of this rank, however many parts its shares have
 };
 
 // Whether a loss is the mean over its samples (the default of torch's losses) or their sum.
@@ -99,7 +102,7 @@ class TrainerCore {
   // Called just before optimizer.step(), when grad() of the parameters holds the gradient of the
   // step: the place to change it, for example with torch::nn::utils::clip_grad_norm_.
   void before_step(std::function<void()> hook);
-  // Called after each finish() of this rank, for logging.
+  // Called after each step of this rank, for logging.
   void on_step(std::function<void(const Standing&)> hook);
   // Called on every rank once per epoch, when the ranks together have used the data once more: the
   // place for learning-rate schedules.
@@ -116,7 +119,7 @@ class TrainerCore {
   void stop();
 
   Standing standing() const;
-  // The indices of the batch that begin() returned. Valid until finish().
+  // The indices of the batch that begin() returned (a share or a part of it). Valid until finish().
   std::span<const SampleIndex> indices() const;
   // The result of the finished run. Throws std::logic_error while the run goes on.
   const RunResult& result() const;
@@ -145,7 +148,7 @@ class Trainer : public TrainerCore {
       : TrainerCore(session, module_of(module), optimizer, size_of(data), std::move(options)),
         data_(std::move(data)) {}
 
-  // This rank's next batch, or nullopt when the run is over.
+  // This rank's next batch, a share or a part of it, or nullopt when the run is over.
   auto begin() {
     const auto places = begin_step();
     std::optional<decltype(batch_of(*places))> batch;
@@ -155,8 +158,8 @@ class Trainer : public TrainerCore {
     return batch;
   }
 
-  // Call when the gradients are computed. The loss goes into the record, and some methods
-  // decide by it. Without the argument the loss is unknown.
+  // Call when the gradients of the batch are computed. The loss goes into the record, and some
+  // methods decide by it. Without the argument the loss is unknown.
   void finish() { finish_step(std::numeric_limits<double>::quiet_NaN()); }
   void finish(const torch::Tensor& loss) { finish_step(loss.template item<double>()); }
 

@@ -28,8 +28,8 @@ Slowest slowest(const Shares& shares, std::span<const StepCost> costs) {
   return result;
 }
 
-double samples_within(Seconds step, const StepCost& cost) {
-  return std::max(1.0, (step - cost.fixed) / cost.per_sample);
+double at_least_one(Seconds step, const StepCost& cost) {
+  return std::max(1.0, cost.samples_within(step));
 }
 
 double usual_error(std::span<const StepCost> costs) {
@@ -74,13 +74,13 @@ std::vector<double> balanced_shares(std::size_t total, std::span<const StepCost>
        step = (too_short + enough) / 2) {
     double samples = 0;
     for (const StepCost& cost : costs) {
-      samples += samples_within(step, cost);
+      samples += at_least_one(step, cost);
     }
     (samples < wanted ? too_short : enough) = step;
   }
   std::vector<double> shares;
   for (const StepCost& cost : costs) {
-    shares.push_back(samples_within(enough, cost));
+    shares.push_back(at_least_one(enough, cost));
   }
   return shares;
 }

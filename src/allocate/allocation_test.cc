@@ -80,6 +80,23 @@ TEST(Dynamic, ConvergesAsTheAuthorsLogsDo) {
   }
 }
 
+// One more part would make the step longer: the rule alone would go back and forth.
+TEST(Dynamic, StopsAtTheEndOfAPart) {
+  std::vector<StepCost> costs{{0.1, 1e-3}, {0.1, 1e-3}};
+  costs[1].micro_batch = 10;
+  Shares shares{20, 20};
+  Seconds longest = 1;
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    const Shares next = find_allocation("dynamic")->next(shares, costs, {}).shares;
+    const Seconds then = std::max(costs[0].of(next[0]), costs[1].of(next[1]));
+    EXPECT_LE(then, longest) << "epoch " << epoch;
+    shares = next;
+    longest = then;
+  }
+  EXPECT_LE(shares[1], 10U);
+  EXPECT_NEAR(longest, 0.13, 0.005);
+}
+
 RC_GTEST_PROP(Dynamic, TimesAreEqualAfterFourEpochsWithAFixedCost, ()) {
   const auto n = *rc::gen::inRange<std::size_t>(2, 9);
   std::vector<StepCost> true_costs;

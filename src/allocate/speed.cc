@@ -51,10 +51,16 @@ double slack(const Middle& window, const Middle& known) {
   return std::max(kSurprise * std::hypot(error, known.error), kNoticeable * window.time);
 }
 
+// The mean part of a step: its samples and its time.
 struct Point {
   double samples = 0;
   Middle time;
 };
+
+Point mean_part(std::size_t samples, const Middle& step, double parts) {
+  return {static_cast<double>(samples) / parts,
+          {step.median / parts, step.time / parts, step.error / parts, step.count}};
+}
 
 // `points` must have at least two different numbers of samples.
 FittedLine line_through(std::span<const Point> points) {
@@ -83,6 +89,28 @@ FittedLine line_through(std::span<const Point> points) {
 }
 
 }  // namespace
+
+// Whole parts first; then what fits into the time that is left, which does not suffice for another
+// whole one.
+double StepCost::samples_within(Seconds step) const {
+  const auto most = static_cast<double>(micro_batch);
+  const Seconds whole_part = fixed + most * per_sample;
+  const double parts = std::floor(step / whole_part);
+  const Seconds left = step - parts * whole_part;
+  return parts * most + std::clamp((left - fixed) / per_sample, 0.0, most);
+}
+
+StepCost in_parts(const StepCost& mean, std::size_t samples, const StepCost& known) {
+  const Seconds part = known.parts(samples) * known.fixed / static_cast<double>(samples);
+  if (known.micro_batch == kWholeShare || !(part < mean.per_sample)) {
+    return mean;
+  }
+  StepCost cost = mean;
+  cost.fixed = known.fixed;
+  cost.per_sample -= part;
+  cost.micro_batch = known.micro_batch;
+  return cost;
+}
 
 Middle middle_of(std::vector<Seconds> times) {
   MOTLEY_CHECK(!times.empty(), "no times");
@@ -173,22 +201,24 @@ void SpeedEstimate::forget_other_speed(const Group& known, const Middle& window)
   std::erase_if(window_, [&](Seconds time) {
     return std::abs(time - known.middle.time) < std::abs(time - window.time);
   });
-  if (cost_.fixed > window.time / 2) {
+  if (cost_.parts(samples_) * cost_.fixed > window.time / 2) {
     cost_.fixed *= std::min(1.0, window.time / known.middle.time);
   }
   groups_.clear();
 }
 
-// More samples must take longer, but not more than in proportion; if the fixed part is already
-// known, they must take as long as it predicts. Otherwise earlier times are not comparable.
+// More samples must take longer, but not more than in proportion to the samples or, if that is
+// more, to the parts; if the fixed part is already known, they must take as long as it predicts.
+// Otherwise earlier times are not comparable.
 void SpeedEstimate::forget_what_is_no_line(const Middle& window) {
   if (groups_.empty()) {
     return;
   }
   const Group& known = groups_.back();
-  const double ratio = static_cast<double>(samples_) / static_cast<double>(known.samples);
-  Seconds least = known.middle.time * std::min(1.0, ratio);
-  Seconds most = known.middle.time * std::max(1.0, ratio);
+  const double samples = static_cast<double>(samples_) / static_cast<double>(known.samples);
+  const double parts = cost_.parts(samples_) / cost_.parts(known.samples);
+  Seconds least = known.middle.time * std::min(parts, samples);
+  Seconds most = known.middle.time * std::max(parts, samples);
   if (cost_.fixed_known) {
     const Seconds expected = cost_.of(samples_);
     least = std::max(least, expected * (1 - kCurvature));
@@ -221,11 +251,11 @@ void SpeedEstimate::remember(const Middle& window) {
 void SpeedEstimate::fit() {
   std::vector<Point> points;
   for (const Group& group : groups_) {
-    points.push_back({static_cast<double>(group.samples), group.middle});
+    points.push_back(mean_part(group.samples, group.middle, cost_.parts(group.samples)));
   }
-  const Middle& newest = groups_.back().middle;
+  const auto [samples, newest] = points.back();
   cost_.fixed_known = false;
-  if (points.size() > 1) {
+  if (std::ranges::any_of(points, [&](const Point& p) { return p.samples != samples; })) {
     const FittedLine line = line_through(points);
     // Two shares that hardly differ say nothing about the fixed part: it is accepted only if chance
     // does not explain it, and rejected only if there is no room for it.
@@ -237,7 +267,7 @@ void SpeedEstimate::fit() {
     }
   }
   cost_.fixed = std::clamp(cost_.fixed, 0.0, kMostFixed * newest.time);
-  cost_.per_sample = (newest.time - cost_.fixed) / points.back().samples;
+  cost_.per_sample = (newest.time - cost_.fixed) / samples;
   cost_.error = newest.error / newest.time;
 }
 

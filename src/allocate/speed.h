@@ -1,8 +1,10 @@
 // SpeedEstimate: how fast a worker is, from the times of its own steps.
 //
-// A step of b samples costs fixed + b * per_sample seconds. As long as a worker has had the same
+// A step of b samples costs parts * fixed + b * per_sample seconds. It has one part, or several if
+// b is above the worker's micro-batch (base/micro_batch.h). As long as a worker has had the same
 // share, only the sum is known, and all of it counts as per_sample. Once shares have varied, a line
-// through the times at the different shares separates the two.
+// through the times at the different shares separates the two: the mean part of b / parts samples
+// takes time / parts = fixed + per_sample * (b / parts).
 //
 // Times are those of computing only, taken before communication starts: all-reduce makes every
 // worker look as slow as the slowest. Medians are used because any step may be disturbed. The
@@ -16,19 +18,27 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/base/micro_batch.h"
 
 namespace motley {
 
 struct StepCost {
-  Seconds fixed = 0;         // independent of the number of samples
-  Seconds per_sample = 0;    // 0: not measured yet
-  double error = 0;          // relative standard error of a step's time
-  bool fixed_known = false;  // false: shares have not varied enough to tell
+  Seconds fixed = 0;                      // of a part, independent of the number of samples
+  Seconds per_sample = 0;                 // 0: not measured yet
+  double error = 0;                       // relative standard error of a step's time
+  bool fixed_known = false;               // false: shares have not varied enough to tell
+  std::size_t micro_batch = kWholeShare;  // of this worker: the most samples of a part
 
   bool known() const { return per_sample > 0; }
-  Seconds of(std::size_t samples) const {
-    return fixed + static_cast<double>(samples) * per_sample;
+  double parts(std::size_t samples) const {
+    return static_cast<double>(part_count(samples, micro_batch));
   }
+  Seconds of(std::size_t samples) const {
+    return parts(samples) * fixed + static_cast<double>(samples) * per_sample;
+  }
+  // How much can be computed within `step`: the largest (real) number of samples that takes no
+  // longer.
+  double samples_within(Seconds step) const;
 };
 
 // The middle of some times, and its standard error.
@@ -52,6 +62,9 @@ class SpeedEstimate {
   // for the next end of a window.
   static constexpr int kFewestAtFirst = 4;
   static constexpr int kFewest = 8;
+
+  // `micro_batch` is that of the worker.
+  explicit SpeedEstimate(std::size_t micro_batch = kWholeShare) { cost_.micro_batch = micro_batch; }
 
   void add(std::size_t samples, Seconds seconds);
 
@@ -81,6 +94,11 @@ class SpeedEstimate {
   std::vector<Group> groups_;    // since the worker last changed; the newest is last
   StepCost cost_;
 };
+
+// `mean` (proportional to the samples), with the micro-batch and the fixed cost that `known` has:
+// the same time for `samples`, but longer by the fixed cost where there is one part more. `mean`
+// itself for a worker without micro-batches.
+StepCost in_parts(const StepCost& mean, std::size_t samples, const StepCost& known);
 
 // The plain mean over an epoch, as used by Vineeth's dynamic partitioning.
 class MeanTime {

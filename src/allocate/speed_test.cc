@@ -189,6 +189,72 @@ TEST(SpeedEstimate, KnowsHowUncertainItIs) {
   EXPECT_LT(later.error, 0.015);
 }
 
+// Any two shares whose parts differ in size determine the cost of any third one.
+RC_GTEST_PROP(SpeedEstimate, KnowsThatEveryPartHasTheFixedCost, ()) {
+  const auto micro_batch = *rc::gen::inRange<std::size_t>(1, 100);
+  StepCost truth{1e-3 * *rc::gen::inRange(1, 100), 1e-4 * *rc::gen::inRange(1, 50)};
+  truth.micro_batch = micro_batch;
+  const auto share = [] { return *rc::gen::inRange<std::size_t>(1, 300); };
+  const auto part = [&](std::size_t b) { return static_cast<double>(b) / truth.parts(b); };
+  const std::size_t first = share();
+  const std::size_t second = share();
+  RC_PRE(part(first) > 1.3 * part(second) || part(second) > 1.3 * part(first));
+  for (const std::size_t b : {first, second}) {  // neither next to nothing nor next to everything
+    RC_PRE(truth.fixed > 0.1 * truth.per_sample * part(b));
+    RC_PRE(truth.fixed < 10 * truth.per_sample * part(b));
+  }
+  SpeedEstimate speed(micro_batch);
+  measure(speed, first, truth.of(first));
+  const StepCost cost = measure(speed, second, truth.of(second));
+  RC_ASSERT(cost.fixed_known);
+  RC_ASSERT(std::abs(cost.fixed / truth.fixed - 1) < 1e-6);
+  const std::size_t third = share();
+  RC_ASSERT(std::abs(cost.of(third) / truth.of(third) - 1) < 1e-6);
+}
+
+// Full parts take longer in proportion, however many: that says nothing about the fixed cost.
+TEST(SpeedEstimate, FullPartsDoNotTellTheFixedCost) {
+  SpeedEstimate speed(10);
+  measure(speed, 20, 2.0);
+  const StepCost cost = measure(speed, 50, 5.0);
+  EXPECT_FALSE(cost.fixed_known);
+  EXPECT_DOUBLE_EQ(cost.of(30), 3.0);
+  EXPECT_NEAR(measure(speed, 51, 5.9).fixed, 0.88, 0.02) << "one more part";
+}
+
+TEST(StepCost, SamplesWithinATimeAreThoseThatTakeIt) {
+  StepCost cost{1.0, 0.1};
+  cost.micro_batch = 10;
+  EXPECT_DOUBLE_EQ(cost.samples_within(0.5), 0);
+  EXPECT_DOUBLE_EQ(cost.samples_within(1.25), 2.5);
+  EXPECT_DOUBLE_EQ(cost.samples_within(2), 10);
+  EXPECT_DOUBLE_EQ(cost.samples_within(2.9), 10) << "no time for another part";
+  EXPECT_DOUBLE_EQ(cost.samples_within(3.2), 12);
+}
+
+// The largest number of samples that takes no longer.
+RC_GTEST_PROP(StepCost, NoMoreSamplesFit, ()) {
+  StepCost cost{1e-3 * *rc::gen::inRange(0, 1'000), 1e-3 * *rc::gen::inRange(1, 100)};
+  cost.micro_batch = *rc::gen::inRange<std::size_t>(1, 50);
+  const Seconds step = 1e-2 * *rc::gen::inRange(1, 1'000);
+  const double within = cost.samples_within(step);
+  const auto whole = static_cast<std::size_t>(within + 1e-9);
+  RC_ASSERT(whole == 0 || cost.of(whole) <= step * (1 + 1e-9));
+  RC_ASSERT(cost.of(whole + 1) >= step * (1 - 1e-9));
+}
+
+TEST(InParts, TakesAsLongAsTheMeanAndJumpsWithOnePartMore) {
+  StepCost known{0.5, 0.2};
+  known.micro_batch = 10;
+  const StepCost mean{0, 0.3};
+  const StepCost cost = in_parts(mean, 10, known);
+  EXPECT_DOUBLE_EQ(cost.of(10), mean.of(10));
+  EXPECT_DOUBLE_EQ(cost.of(11) - cost.of(10), 0.5 + 0.25);
+  EXPECT_DOUBLE_EQ(in_parts({0, 0.01}, 10, known).of(11), 0.11) << "the fixed cost is out of date";
+  known.micro_batch = kWholeShare;
+  EXPECT_EQ(in_parts(mean, 10, known).fixed, 0);
+}
+
 // Whatever is measured, the estimate is a cost: finite, and samples cost something.
 RC_GTEST_PROP(SpeedEstimate, IsAlwaysACost, ()) {
   SpeedEstimate speed;

@@ -141,6 +141,24 @@ double ModuleReplica::compute(std::span<const SampleIndex>) {
 void ModuleReplica::take_gradients(double scale) {
   model_.gather_gradients();
   pending_ = scale;
+  if (std::exchange(has_put_aside_, false)) {
+    multiply_gradients(std::exchange(pending_, 1));
+    torch::Tensor gradients = model_.all_gradients();
+    gradients.add_(aside_);
+  }
+}
+
+void ModuleReplica::put_aside(double scale) {
+  model_.gather_gradients();
+  const torch::Tensor gradients = model_.all_gradients();
+  if (!aside_.defined()) {
+    aside_ = torch::empty_like(gradients);
+  }
+  if (!std::exchange(has_put_aside_, true)) {
+    aside_.zero_();
+  }
+  aside_.add_(gradients, scale);
+  clear();
 }
 
 Block ModuleReplica::gradient() {

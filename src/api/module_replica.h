@@ -28,11 +28,15 @@ class ModuleReplica final : public Replica {
   double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
   void apply(double scale) override;
 
-  // Call clear() before the program computes and scale() afterwards: the gradient is then `scale`
-  // times what the program left. The multiplication is delayed until the gradient is read: with one
-  // worker nobody reads it, and the optimizer's step cancels it.
+  // Call clear() before the program computes and take_gradients() afterwards: the gradient is then
+  // `scale` times what the program left. The multiplication is delayed until the gradient is read:
+  // with one worker nobody reads it, and the optimizer's step cancels it.
   void clear() { model_.zero_gradients(); }
   void take_gradients(double scale);
+  // Call after every part of a share but the last: keeps `scale` times what the program left, which
+  // take_gradients() adds, and clears the gradients. They are kept apart, because the program may
+  // clear them itself.
+  void put_aside(double scale);
 
   // Called just before the optimizer's step.
   void set_before_step(std::function<void()> hook) { before_step_ = std::move(hook); }
@@ -52,7 +56,9 @@ class ModuleReplica final : public Replica {
   torch::nn::Module& module_;
   torch::optim::Optimizer& optimizer_;
   FlatModel model_;
-  double pending_ = 1;  // factor not yet applied to the gradients
+  double pending_ = 1;          // factor not yet applied to the gradients
+  torch::Tensor aside_;         // undefined until a share has parts
+  bool has_put_aside_ = false;  // in this step
   std::function<void()> before_step_;
 };
 

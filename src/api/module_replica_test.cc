@@ -45,6 +45,30 @@ TEST_F(ModuleReplicaTest, KnowsWhatItTrainsAndItsFloatBuffers) {
   EXPECT_EQ(replica.buffers().data + 2, net.bn->running_var.data_ptr<float>());
 }
 
+// The parts of a share add up, whatever clears the gradients in between; the next share begins
+// anew.
+TEST_F(ModuleReplicaTest, AddsUpTheGradientsOfParts) {
+  const auto compute = [&](float gradient) {
+    optimizer.zero_grad();
+    (gradient * net.fc1->bias.sum()).backward();
+  };
+  for (int step = 0; step < 2; ++step) {
+    replica.clear();
+    compute(3);
+    replica.put_aside(4);
+    compute(1);
+    replica.put_aside(2);
+    compute(5);
+    replica.take_gradients(3);
+    EXPECT_EQ(replica.gradient().data[6], 3 * 4 + 1 * 2 + 5 * 3);
+    EXPECT_EQ(replica.gradient().data[0], 0);
+  }
+  replica.clear();
+  compute(5);
+  replica.take_gradients(3);
+  EXPECT_EQ(replica.gradient().data[6], 15) << "a share of one part";
+}
+
 TEST_F(ModuleReplicaTest, SettingsAreTheOptimizerAndWhatIsFrozen) {
   const std::string settings = replica.settings();
   EXPECT_EQ(settings.find("optimizer torch::optim::SGD with learning rate 0.5\n"), 0U);

@@ -24,31 +24,32 @@ class TrainerCore::Impl {
     if (!run_) {
       start();
     }
-    work_ = {};
-    while (auto work = run_->begin()) {
-      replica_.clear();
-      if (work->count > 0) {
-        work_ = *work;
-        return work_.samples;
-      }
-      advance(run_->finish(0));  // an empty share: not shown to the program
+    // Before finish(), the run refuses begin_share().
+    const bool in_share = part_.empty() && !rest_.empty();
+    if (!in_share && !begin_share()) {
+      return std::nullopt;
     }
-    return std::nullopt;
+    part_ = next_part(rest_, run_->job().train.micro_batch_of(session_.rank()));
+    return part_;
   }
 
   void finish(double loss) {
     if (!run_) {
       throw std::logic_error("finish() before the first begin()");
     }
-    const auto count = static_cast<double>(work_.count);
-    const bool mean = reduction_ == Reduction::kMean;
-    in_step([&] { replica_.take_gradients(mean ? count : 1); });
-    const Progress progress = run_->finish(mean ? loss * count : loss);
-    ++standing_.own_steps;
-    advance(progress);
-    if (on_step_) {
-      in_step([&] { on_step_(standing_); });
+    const bool is_last = rest_.empty();
+    const double scale = reduction_ == Reduction::kMean ? static_cast<double>(part_.size()) : 1;
+    in_step([&] {
+      if (part_.empty() && !is_last) {
+        throw std::logic_error("finish() called without a begin() that returned a part");
+      }
+      is_last ? replica_.take_gradients(scale) : replica_.put_aside(scale);
+    });
+    loss_sum_ += loss * scale;
+    if (is_last) {
+      finish_share();
     }
+    part_ = {};
   }
 
   void in_step(const std::function<void()>& body) { run_->in_step(body); }
@@ -73,11 +74,26 @@ class TrainerCore::Impl {
   std::function<void(std::int64_t)> on_epoch_;
   std::function<Evaluation()> evaluate_;
   Standing standing_;
-  Work work_;
-  std::unique_ptr<Run> run_;  // from the first begin() on
+  std::span<const SampleIndex> part_;  // between begin() and finish()
+  std::unique_ptr<Run> run_;           // from the first begin() on
 
  private:
-  bool stop_ = false;  // may be set before there is a run
+  bool stop_ = false;                  // may be set before there is a run
+  std::span<const SampleIndex> rest_;  // of the share: the parts after part_
+  double loss_sum_ = 0;                // of the parts that are finished
+
+  // False when the run is over. An empty share is not shown to the program.
+  bool begin_share() {
+    while (const auto work = run_->begin()) {
+      replica_.clear();
+      if (work->count > 0) {
+        rest_ = work->samples;
+        return true;
+      }
+      advance(run_->finish(0));
+    }
+    return false;
+  }
 
   void start() {
     RunHooks hooks;
@@ -96,6 +112,15 @@ class TrainerCore::Impl {
     }
     if (stop_) {
       run_->stop();
+    }
+  }
+
+  void finish_share() {
+    const Progress progress = run_->finish(std::exchange(loss_sum_, 0));
+    ++standing_.own_steps;
+    advance(progress);
+    if (on_step_) {
+      in_step([&] { on_step_(standing_); });
     }
   }
 
@@ -135,7 +160,7 @@ void TrainerCore::set_reduction(Reduction reduction) { impl_->reduction_ = reduc
 void TrainerCore::stop() { impl_->stop(); }
 
 Standing TrainerCore::standing() const { return impl_->standing_; }
-std::span<const SampleIndex> TrainerCore::indices() const { return impl_->work_.samples; }
+std::span<const SampleIndex> TrainerCore::indices() const { return impl_->part_; }
 const RunResult& TrainerCore::result() const { return impl_->result(); }
 
 std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return impl_->begin(); }

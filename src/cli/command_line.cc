@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/usage.h"
 #include "motley/version.h"
 
 namespace motley {
@@ -245,6 +246,9 @@ void add_launch(CLI::App& app, Chosen& chosen) {
       "130 / 143 stopped by SIGINT / SIGTERM, which is forwarded to all ranks.");
   command->callback([&chosen, flags, command] {
     flags->command = program_of(command->remaining());
+    if (!flags->command.empty() && flags->command.front().starts_with("-")) {
+      throw CLI::ExtrasError(flags->command);
+    }
     chosen = [flags] { return launch_command(*flags); };
   });
 }
@@ -274,7 +278,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help, --version
     }
-    return refuse(std::string(error.what()) + " (see motley --help)");
+    return refuse(usage_error(app, error, {argv + 1, argv + argc}));
   }
   return chosen();
 }

@@ -15,9 +15,6 @@ Status check(const LaunchFlags& flags) {
   if (flags.command.empty()) {
     return fail("launch: PROGRAM is missing (see motley launch --help)");
   }
-  if (flags.command.front().starts_with("-")) {
-    return fail("launch: unknown option {} (see motley launch --help)", flags.command.front());
-  }
   if (flags.nodes > 1 && !flags.master) {
     return fail("--nnodes {} needs --master-addr: the machine of rank 0", flags.nodes);
   }

@@ -10,9 +10,11 @@ constexpr std::uint64_t kSlowdownStream = 0x510d0000;
 
 }  // namespace
 
-CostModel::CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed)
+CostModel::CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed,
+                     std::size_t micro_batch)
     : unit_(cluster.unit),
       overhead_(cluster.overhead.empty() ? 0 : cluster.overhead.at(static_cast<std::size_t>(rank))),
+      micro_batch_(micro_batch),
       speed_(cluster.speeds.at(static_cast<std::size_t>(rank))),
       slowdowns_(cluster.slowdowns),
       random_(seed, kSlowdownStream + static_cast<std::uint64_t>(rank)) {
@@ -29,7 +31,8 @@ Seconds CostModel::next_step(Seconds now, std::size_t samples) {
       slowdown *= random.factor;
     }
   }
-  return (overhead_ + static_cast<double>(samples) * unit_ / speed_at(now)) * slowdown;
+  const auto parts = static_cast<double>(part_count(samples, micro_batch_));
+  return (parts * overhead_ + static_cast<double>(samples) * unit_ / speed_at(now)) * slowdown;
 }
 
 double CostModel::speed_at(Seconds now) const {

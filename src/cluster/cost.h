@@ -1,9 +1,11 @@
-// CostModel: how long a step takes on a worker: (overhead + samples * unit / speed) * slowdown.
+// CostModel: how long a step takes on a worker: (parts * overhead + samples * unit / speed) *
+// slowdown, where a share above the worker's micro-batch is computed in several parts.
 #pragma once
 
 #include <vector>
 
 #include "base/random.h"
+#include "motley/base/micro_batch.h"
 #include "motley/cluster/spec.h"
 
 namespace motley {
@@ -12,7 +14,8 @@ namespace motley {
 // step does not depend on other workers.
 class CostModel {
  public:
-  CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed);
+  CostModel(const ClusterSpec& cluster, Rank rank, std::uint64_t seed,
+            std::size_t micro_batch = kWholeShare);
 
   // The cost of this worker's next step if it begins at `now`. 0 on an unpaced cluster.
   Seconds next_step(Seconds now, std::size_t samples);
@@ -22,7 +25,8 @@ class CostModel {
 
  private:
   const Seconds unit_;
-  const Seconds overhead_;
+  const Seconds overhead_;  // of each part
+  const std::size_t micro_batch_;
   const double speed_;                // until the first event
   std::vector<ClusterEvent> events_;  // of this worker's speed, ordered by time
   std::vector<RandomSlowdown> slowdowns_;

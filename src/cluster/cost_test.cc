@@ -30,6 +30,17 @@ TEST(CostModel, IsOverheadAndSamplesAtTheWorkersSpeed) {
   EXPECT_DOUBLE_EQ(CostModel(two_workers(), 1, 1).next_step(0, 0), 4);
 }
 
+TEST(CostModel, EveryPartHasTheOverhead) {
+  const auto cost = [](std::size_t samples, std::size_t micro_batch) {
+    return CostModel(two_workers(), 0, 1, micro_batch).next_step(0, samples);
+  };
+  EXPECT_DOUBLE_EQ(cost(10, 10), 3 + 10 * 0.5);
+  EXPECT_DOUBLE_EQ(cost(11, 10), 2 * 3 + 11 * 0.5);
+  EXPECT_DOUBLE_EQ(cost(20, 10), 2 * 3 + 20 * 0.5);
+  EXPECT_DOUBLE_EQ(cost(7, 1), 7 * 3 + 7 * 0.5);
+  EXPECT_DOUBLE_EQ(cost(0, 10), 3);
+}
+
 TEST(CostModel, IsFreeOnAClusterThatIsNotPaced) {
   ClusterSpec cluster = two_workers();
   cluster.unit = 0;

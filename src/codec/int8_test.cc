@@ -76,7 +76,8 @@ TEST(Int8, RoundsWithoutBias) {
 // The roundings of one block, of neighbouring blocks and of successive calls are uncorrelated: the
 // sum of the errors grows with the square root of their number.
 TEST(Int8, ErrorsAreIndependent) {
-  constexpr std::size_t kCount = 64 * kInt8Block;
+  constexpr std::size_t kBlocks = 64;
+  constexpr std::size_t kCount = kBlocks * kInt8Block;
   std::vector<float> values(kCount, 0.5F / 127);  // half-way between two codes
   for (std::size_t i = 0; i < kCount; i += kInt8Block) {
     values[i] = 1;
@@ -93,7 +94,7 @@ TEST(Int8, ErrorsAreIndependent) {
   }
   // Each error is +-0.5, so the variance of the sum is a quarter of the count. The mean of 200
   // squares has a standard deviation of a tenth of it.
-  EXPECT_NEAR(squares / (0.25 * static_cast<double>(kCount - kCount / kInt8Block)), 1, 0.4);
+  EXPECT_NEAR(squares / (0.25 * static_cast<double>(kCount - kBlocks)), 1, 0.4);
 }
 
 TEST(Int8, OneSeedGivesTheSameBytesAndAnotherDoesNot) {

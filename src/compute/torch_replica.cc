@@ -3,8 +3,6 @@
 #include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -33,8 +31,6 @@ TorchReplica::TorchReplica(std::unique_ptr<TorchModel> network, std::shared_ptr<
                            const TrainSpec& train)
     : network_(std::move(network)),
       data_(std::move(data)),
-      micro_batch_(static_cast<std::size_t>(
-          train.micro_batch.value_or(std::numeric_limits<std::int64_t>::max()))),
       batch_(data_->shape),
       model_(network_->parameters(), network_->buffers()) {
   network_->set_training(true);
@@ -52,17 +48,15 @@ double TorchReplica::compute(std::span<const SampleIndex> samples) {
   model_.zero_gradients();
   double loss = 0;
   while (!samples.empty()) {
-    const auto micro_batch = samples.first(std::min(samples.size(), micro_batch_));
-    loss += accumulate(micro_batch);
-    samples = samples.subspan(micro_batch.size());
+    loss += accumulate(next_part(samples, micro_batch_));
   }
   model_.gather_gradients();
   return loss;
 }
 
 // backward() adds to the existing gradients.
-double TorchReplica::accumulate(std::span<const SampleIndex> micro_batch) {
-  batch_.gather(data_->training, micro_batch);
+double TorchReplica::accumulate(std::span<const SampleIndex> part) {
+  batch_.gather(data_->training, part);
   return with_short_errors("the model failed in training", [&] {
     const torch::Tensor loss = summed_loss(network_->forward(batch_.features()), batch_.labels());
     loss.backward();

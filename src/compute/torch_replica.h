@@ -28,17 +28,18 @@ class TorchReplica final : public Replica {
   Block buffers() override;
   std::vector<TensorInfo> tensors() override { return model_.tensors(); }
 
+  void set_micro_batch(std::size_t most) override { micro_batch_ = most; }
   // Throws std::runtime_error with one line if the network fails on this batch.
   double compute(std::span<const SampleIndex> samples) override;
   // Leaves gradient() multiplied by `scale`, and its tail unchanged.
   void apply(double scale) override;
 
  private:
-  double accumulate(std::span<const SampleIndex> micro_batch);
+  double accumulate(std::span<const SampleIndex> part);
 
   std::unique_ptr<TorchModel> network_;
   std::shared_ptr<const Dataset> data_;
-  const std::size_t micro_batch_;
+  std::size_t micro_batch_ = kWholeShare;
   Batch batch_;
   FlatModel model_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;

@@ -95,10 +95,9 @@ TEST(TorchReplica, MicroBatchesAddUpToTheBatch) {
   const auto samples = step_samples(0);
   TorchReplica whole(small_mlp(), data, TrainSpec{});
   const double loss = whole.compute(samples);
-  for (const std::int64_t micro_batch : {1, 5, 16, 1'000}) {
-    TrainSpec train;
-    train.micro_batch = micro_batch;
-    TorchReplica parts(small_mlp(), data, train);
+  for (const std::size_t micro_batch : {1, 5, 16, 1'000}) {
+    TorchReplica parts(small_mlp(), data, TrainSpec{});
+    parts.set_micro_batch(micro_batch);
     EXPECT_NEAR(parts.compute(samples), loss, 1e-4);
     EXPECT_EQ(parts.compute({}), 0);
     parts.compute(samples);

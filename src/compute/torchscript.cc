@@ -2,7 +2,10 @@
 
 #include <torch/script.h>
 
+#include <algorithm>
 #include <sstream>
+#include <stdexcept>
+#include <string_view>
 
 #include "compute/data/input_file.h"
 #include "compute/torch_error.h"
@@ -46,7 +49,20 @@ class ScriptModel final : public TorchModel {
   torch::jit::Module module_;
 };
 
+// Whether the record is there that ends a zip archive; only a comment may follow it. Torch 1.13
+// must not read an archive without one: its zip reader then reads outside of it, and the
+// exception for that passes through C code, which loses memory.
+bool is_whole_archive(std::string_view bytes) {
+  constexpr std::string_view kEndRecord = "PK\5\6";
+  constexpr std::size_t kFarthestFromEnd = 65'535 + 22;
+  const std::size_t begin = bytes.size() - std::min(bytes.size(), kFarthestFromEnd);
+  return bytes.substr(begin).find(kEndRecord) != std::string_view::npos;
+}
+
 std::unique_ptr<ScriptModel> parse(const std::string& bytes) {
+  if (!is_whole_archive(bytes)) {
+    throw std::runtime_error("it is not a zip archive, or its end is missing");
+  }
   std::istringstream in(bytes);
   return std::make_unique<ScriptModel>(torch::jit::load(in, torch::kCPU));
 }

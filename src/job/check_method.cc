@@ -80,7 +80,11 @@ std::optional<std::string> check_rule(const Key<Job>& key) {
     return expect_place<bool>(key.place, "YesOrNo", "bools");
   }
   if (std::holds_alternative<PerWorker>(key.rule)) {
-    return expect_place<std::vector<double>>(key.place, "PerWorker", "lists of numbers");
+    const bool is_integers =
+        std::holds_alternative<std::vector<std::int64_t>& (*)(Job&)>(key.place);
+    return is_integers
+               ? std::nullopt
+               : expect_place<std::vector<double>>(key.place, "PerWorker", "lists of numbers");
   }
   if (std::holds_alternative<Edges>(key.rule)) {
     return expect_place<std::vector<Edge>>(key.place, "Edges", "lists of edges");

@@ -67,9 +67,6 @@ constexpr Belongs kComputes{[](const Job& j, const MethodSchema&) { return !j.ph
                             "models other than \"phantom\""};
 constexpr Belongs kBuilt{[](const Job& j, const MethodSchema&) { return !j.of_program(); },
                          "models that motley builds (a program brings its own optimizer)"};
-constexpr Belongs kMicroBatch{
-    [](const Job& j, const MethodSchema&) { return !j.phantom() && !j.of_program(); },
-    "models that motley builds, except \"phantom\""};
 constexpr Belongs kSgd{[](const Job& j, const MethodSchema&) {
                          return j.train.optimizer == OptimizerKind::kSgd && !j.of_program();
                        },
@@ -135,8 +132,9 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
      "steps of `train.batch` samples; the limit reached first ends the run"},
     {"train.target_accuracy", job<&Job::train, &TrainSpec::target_accuracy>, Range{0, 1, true},
      "ends the run when an evaluation reaches it", kComputes},
-    {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, kSize,
-     "samples computed at once, to limit memory; a worker's whole share if not given", kMicroBatch},
+    {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, PerWorker{kSize, {}, true},
+     "the most samples that a worker computes at once, to limit memory; a larger share is computed "
+     "in parts, each with the worker's `cluster.overhead`; the whole share if not given"},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
     {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>, OneOf{"an optimizer", kOptimizers},
@@ -178,7 +176,7 @@ constexpr Key<Job> kKeysAfterMethods[] = {
     {"cluster.unit", job<&Job::cluster, &ClusterSpec::unit>, kSeconds,
      "seconds for one sample at speed 1; 0 = no pacing (train only)"},
     {"cluster.overhead", job<&Job::cluster, &ClusterSpec::overhead>, PerWorker{kSeconds, 0, true},
-     "fixed seconds per step, whatever its size"},
+     "fixed seconds per step, whatever its size; per part of it with `train.micro_batch`"},
     {"cluster.speeds", job<&Job::cluster, &ClusterSpec::speeds>, PerWorker{kSpeed, 1, false},
      "relative speeds: 2 computes a sample in half the time of 1"},
     {"cluster.hosts", job<&Job::cluster, &ClusterSpec::hosts>, PerWorker{kHost, {}, true},

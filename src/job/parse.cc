@@ -82,7 +82,8 @@ Status fill_lists(Job& job, const Document& document) {
     const Status status = std::visit(
         [&]<class Place>(Place place) -> Status {
           if constexpr (std::is_same_v<Place, std::vector<double>& (*)(Job&)> ||
-                        std::is_same_v<Place, std::vector<int>& (*)(Job&)>) {
+                        std::is_same_v<Place, std::vector<int>& (*)(Job&)> ||
+                        std::is_same_v<Place, std::vector<std::int64_t>& (*)(Job&)>) {
             return fill_list(place(job), key, job, document);
           }
           return {};

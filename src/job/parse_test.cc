@@ -221,6 +221,36 @@ TEST(ParseJob, ListsOfTheWrongLength) {
             "job.toml:2: cluster.bandwidth has 1 entries, but cluster.workers is 2");
 }
 
+TEST(ParseJob, MicroBatchesAreOneIntegerOrOnePerWorker) {
+  const auto micro_batch = [](const std::string& value) {
+    const auto job =
+        parse_job(job_schema(), "cluster.workers = 3\n" + value, "job.toml", {}, Mode::kConfig);
+    EXPECT_TRUE(job) << job.error().message;
+    return job->train.micro_batch;
+  };
+  EXPECT_EQ(micro_batch(""), (std::vector<std::int64_t>{}));
+  EXPECT_EQ(micro_batch("train.micro_batch = 16"), (std::vector<std::int64_t>{16, 16, 16}));
+  EXPECT_EQ(micro_batch("train.micro_batch = [7, 3, 1]"), (std::vector<std::int64_t>{7, 3, 1}));
+  EXPECT_EQ(micro_batch("train.micro_batch = [7, 3, 1]\nmodel.kind = 'phantom'\n"
+                        "model.parameters = 5"),
+            (std::vector<std::int64_t>{7, 3, 1}));
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"0", "train.micro_batch is 0, but must be from 1 to 1000000000"},
+      {"-1", "train.micro_batch is -1, but must be from 1 to 1000000000"},
+      {"[4, 4, 0, 4]", "train.micro_batch[2] is 0, but must be from 1 to 1000000000"},
+      {"[4, 4, 4]", "train.micro_batch has 3 entries, but cluster.workers is 4"},
+      {"[]", "train.micro_batch has 0 entries, but cluster.workers is 4"},
+      {"1.5", "train.micro_batch is a float, but should be an integer"},
+      {"[4, 4, 4, 1.5]", "train.micro_batch[3] is a float, but should be an integer"},
+      {"'all'",
+       "train.micro_batch is a string, but should be an integer, or an array of integers, one per "
+       "worker"},
+  };
+  for (const auto& [value, message] : mistakes) {
+    EXPECT_EQ(error_of("train.micro_batch = " + value), "job.toml:1: " + message);
+  }
+}
+
 TEST(ParseJob, EntriesOfListsNeedAllTheirKeys) {
   EXPECT_EQ(error_of("\n[[cluster.event]]\nat = 1\nspeed = 2"),
             "job.toml:2: cluster.event[0] needs \"worker\"");

@@ -148,7 +148,7 @@ std::string kind_of_value(const Key<Record>& key) {
     return fmt::format("{} {}", is_number ? "number" : "integer", describe(*range));
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
-    const bool are_integers = std::holds_alternative<std::vector<int>& (*)(Record&)>(key.place);
+    const bool are_integers = !std::holds_alternative<std::vector<double>& (*)(Record&)>(key.place);
     return fmt::format("{}one {} per worker, each {}",
                        !list->or_one_for_all ? ""
                        : are_integers        ? "an integer, or "

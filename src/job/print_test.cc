@@ -134,7 +134,11 @@ void fill_train(Job& job) {
   job.train.steps = job.train.epochs ? maybe(size()) : std::optional(size());
   if (!job.phantom()) {
     job.train.target_accuracy = maybe(number(1e-9, 1));
-    job.train.micro_batch = maybe(size());
+  }
+  if (*rc::gen::arbitrary<bool>()) {
+    const bool is_same = *rc::gen::arbitrary<bool>();
+    job.train.micro_batch.assign(static_cast<std::size_t>(job.cluster.workers), size());
+    job.train.micro_batch.back() = is_same ? job.train.micro_batch[0] : size();
   }
   job.train.eval_every = size() - 1;
   job.train.optimizer = *rc::gen::element(OptimizerKind::kSgd, OptimizerKind::kAdam);

@@ -54,6 +54,22 @@ TEST(ProgramJob, ReadsBackFromItsOwnText) {
   EXPECT_EQ(to_toml(job_schema(), *job).find("optimizer"), std::string::npos);
 }
 
+TEST(ProgramJob, HasMicroBatches) {
+  Job code = options();
+  code.train.micro_batch = {8};
+  EXPECT_EQ(program(code, "")->train.micro_batch, (std::vector<std::int64_t>{8, 8}));
+  code.train.micro_batch = {8, 4};
+  EXPECT_EQ(program(code, "")->train.micro_batch, (std::vector<std::int64_t>{8, 4}));
+  EXPECT_EQ(program(code, "", {"train.micro_batch=3"})->train.micro_batch,
+            (std::vector<std::int64_t>{3, 3}));
+  code.train.micro_batch = {8, 4, 2};
+  EXPECT_EQ(reason(program(code, "")),
+            "the program's options: train.micro_batch has 3 entries, but cluster.workers is 2");
+  code.train.micro_batch = {0};
+  EXPECT_EQ(reason(program(code, "")),
+            "the program's options: train.micro_batch is 0, but must be from 1 to 1000000000");
+}
+
 TEST(ProgramJob, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(reason(program(options(), "[cluster]\nworkers = 4\n")),
             "job.toml:2: cluster.workers is 4, but 2 processes were started");

@@ -308,8 +308,8 @@ Stored read_table(Record& record, const toml::table& table, const std::string& l
 }
 
 template <class Record>
-Stored read(std::vector<Record>& place, const toml::node& value, const std::string& label,
-            const Rule&) {
+requires std::is_class_v<Record> Stored read(std::vector<Record>& place, const toml::node& value,
+                                             const std::string& label, const Rule&) {
   const auto* list = value.as_array();
   if (!list) {
     return problem(value, wrong_type(label, value, fmt::format("a list of tables, [[{}]]", label)));

@@ -30,7 +30,7 @@ TEST(Payload, ACopyHasBytesOfItsOwn) {
 TEST(Payload, CopiesOfAPayloadShareTheirBytes) {
   const std::vector<float> floats = {1, 2};
   const Payload payload = Payload::copy_of(std::span<const float>(floats));
-  const Payload other = payload;
+  const Payload other = payload;  // NOLINT(performance-unnecessary-copy-initialization)
   EXPECT_EQ(other.bytes().data(), payload.bytes().data());
   EXPECT_EQ(payload.kept().bytes().data(), payload.bytes().data());
 }

@@ -46,7 +46,7 @@ class RunHead {
     this.chips.replaceChildren(...chips.filter(([, value]) => text(value) !== '')
         .map(([name, value]) => make('li', {},
             name ? make('span', {}, `${name} `) : null, make('b', {}, text(value)))));
-    const {motley, libtorch} = run.madeBy;
+    const {motley, libtorch, simulator} = run.madeBy;
     setText(this.facts, [
       run.workers === null ? '' : plural(run.workers, 'worker'),
       run.servers > 0 ? plural(run.servers, 'server') : '',
@@ -54,6 +54,7 @@ class RunHead {
       run.seed === null ? '' : `seed ${run.seed}`,
       text(motley) ? `motley ${text(motley)}` : '',
       text(libtorch) ? `libtorch ${text(libtorch)}` : '',
+      Number.isInteger(simulator) ? `simulator version ${simulator}` : '',
     ].filter((fact) => fact !== '').join('  ·  '));
   }
 

@@ -124,8 +124,10 @@ Json decisions_of(const RunRecord& record) {
 Json what_was_run(const RunRecord& record) {
   const RunFacts& facts = record.facts();
   const Json libtorch = facts.libtorch.empty() ? Json(nullptr) : Json(facts.libtorch);
+  const Json simulator = facts.simulator ? Json(*facts.simulator) : Json(nullptr);
   return {{"version", 1},
-          {"made_by", {{"motley", facts.version}, {"libtorch", libtorch}}},
+          {"made_by",
+           {{"motley", facts.version}, {"libtorch", libtorch}, {"simulator", simulator}}},
           {"name", facts.name},
           {"mode", facts.mode},
           {"seed", facts.seed},

@@ -34,7 +34,8 @@ struct RunFacts {
   std::string codec;
   std::string job;       // the resolved job file
   std::string version;   // of motley
-  std::string libtorch;  // its version; empty if not used
+  std::string libtorch;          // its version; empty if not used
+  std::optional<int> simulator;  // version of its model; nullopt: a real run
   int workers = 1;
   int servers = 0;
   std::int64_t batch = 1;

@@ -109,6 +109,7 @@ TEST(RunRecord, TheDocumentOfARunThatGoes) {
   EXPECT_EQ(document["per_worker"][1]["doing"], "compute");
   EXPECT_EQ(document["method"], nullptr);
   EXPECT_EQ(document["made_by"]["libtorch"], nullptr);
+  EXPECT_EQ(document["made_by"]["simulator"], nullptr);
 }
 
 TEST(RunRecord, TheDocumentOfARunThatIsOver) {

@@ -95,6 +95,9 @@ Json to_json(const Summary& summary) {
   json["version"] = 1;
   json["name"] = summary.name;
   json["mode"] = summary.mode;
+  if (summary.simulator) {
+    json["simulator"] = *summary.simulator;
+  }
   json["seed"] = summary.seed;
   json["workers"] = summary.workers.size();
   json["strategy"] = {

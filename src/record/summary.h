@@ -46,7 +46,7 @@ struct WorkerSummary {
   std::size_t share = 0;  // samples of a full step, at the end
   // Measured by the worker; empty if the run was too short to tell.
   std::optional<double> samples_per_second;  // at its last share, while computing
-  std::optional<Seconds> overhead_seconds;   // per step, independent of its size
+  std::optional<Seconds> overhead_seconds;   // per part, independent of its size
   std::optional<double> pace_missed;  // share of its steps that took longer than their cost (train)
 };
 
@@ -75,6 +75,7 @@ struct Summary {
   std::vector<WorkerSummary> workers;
   std::vector<ServerSummary> servers;            // empty if the method has no servers
   std::optional<std::int64_t> simulated_events;  // simulate
+  std::optional<int> simulator;                  // simulate: version of the model of machines
 };
 
 // When the target was first reached; nullopt if it was not reached or there is none.

@@ -164,6 +164,9 @@ TEST(Summary, OnlyASimulationHasEvents) {
   EXPECT_FALSE(to_json(summary).contains("simulated_events"));
   summary.simulated_events = 12;
   EXPECT_EQ(to_json(summary)["simulated_events"], 12);
+  EXPECT_FALSE(to_json(summary).contains("simulator"));
+  summary.simulator = 2;
+  EXPECT_EQ(to_json(summary)["simulator"], 2);
 }
 
 TEST(Summary, TimeToTargetIsNullWhenNotReached) {

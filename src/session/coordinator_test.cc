@@ -13,6 +13,7 @@
 
 #include "job/parse.h"
 #include "job/print.h"
+#include "motley/method.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/simulate/simulate.h"
 #include "session/joined_session.h"
@@ -39,6 +40,49 @@ workers = 3
 unit = 1e-5
 heartbeat = 30.0   # sanitizers are slow
 )";
+
+// Two methods that a user might have written, each with a mistake that makes a run hang.
+constexpr auto kQuestions = method_channel(0);
+
+// A worker that asks the coordinator once a step and waits for the answer.
+class Asker final : public Strategy {
+ public:
+  explicit Asker(const StrategyContext& context) : node_(context.node) {}
+  std::optional<Work> begin() override {
+    node_.send(kCoordinator, kQuestions, {});
+    node_.receive({kQuestions, kCoordinator});
+    return std::nullopt;
+  }
+  Progress finish(const Computed&) override { return {}; }
+  Seconds waited() const override { return 0; }
+
+ private:
+  Node& node_;
+};
+
+std::unique_ptr<Strategy> make_asker(const StrategyContext& context) {
+  return std::make_unique<Asker>(context);
+}
+
+ServiceResult answer(const ServiceContext& context, int times) {
+  for (int i = 0; i < times; ++i) {
+    const Message question = context.node.receive({kQuestions});
+    context.node.send(question.from, kQuestions, {});
+  }
+  return {};
+}
+
+const Method kReturnsEarly = {
+    .schema = {.name = "returns_early", .summary = "its service leaves one worker waiting (test)"},
+    .advance = Advance::kAtOwnPace,
+    .make = make_asker,
+    .serve = [](const auto& context) { return answer(context, context.job.cluster.workers - 1); }};
+
+const Method kNeverReturns = {
+    .schema = {.name = "never_returns", .summary = "its service waits for one more (test)"},
+    .advance = Advance::kAtOwnPace,
+    .make = make_asker,
+    .serve = [](const auto& context) { return answer(context, context.job.cluster.workers + 1); }};
 
 std::shared_ptr<ToyTask> toy_task(const Job& job) {
   const auto features = static_cast<std::size_t>(job.data.features);
@@ -196,6 +240,25 @@ TEST(Coordinator, AProgramThatIsNotThereIsTheReason) {
   }
 }
 
+TEST(Coordinator, AServiceThatReturnsEarlyIsADeadlock) {
+  const std::string reason = failure_of(toy_job({"strategy.sync=returns_early"}));
+  EXPECT_TRUE(reason.starts_with("the method \"returns_early\" cannot continue: deadlock at "))
+      << reason;
+  EXPECT_NE(reason.find(": its service has returned; worker "), std::string::npos) << reason;
+  EXPECT_TRUE(
+      reason.ends_with(" waits for channel 16 from the coordinator; 2 of 3 processes are done"))
+      << reason;
+}
+
+TEST(Coordinator, AServiceThatNeverReturnsIsADeadlock) {
+  const std::string reason = failure_of(toy_job({"strategy.sync=never_returns"}));
+  EXPECT_TRUE(reason.starts_with("the method \"never_returns\" cannot continue: deadlock at "))
+      << reason;
+  EXPECT_TRUE(
+      reason.ends_with(": its service waits for channel 16 from anyone; 3 of 3 processes are done"))
+      << reason;
+}
+
 TEST(Coordinator, StopsInOrderWhenAsked) {
   QuietMonitor monitor;
   monitor.stop_after_samples = 1;
@@ -333,6 +396,8 @@ TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
 }  // namespace motley
 
 int main(int argc, char** argv) {
+  motley::register_method(motley::kReturnsEarly);
+  motley::register_method(motley::kNeverReturns);
   // worker --join 127.0.0.1:PORT --rank N
   if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
     try {

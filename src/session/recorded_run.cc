@@ -13,6 +13,7 @@
 #include "page/page.h"
 #include "record/document.h"
 #include "record/trace.h"
+#include "runtime/simulate/simulate.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -23,6 +24,7 @@ Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
   Summary summary;
   summary.name = facts.name;
   summary.mode = facts.mode;
+  summary.simulator = facts.simulator;
   summary.seed = facts.seed;
   summary.sync = facts.sync;
   summary.allocation = facts.allocation;
@@ -48,6 +50,9 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   RunFacts facts;
   facts.name = job.name;
   facts.mode = mode;
+  if (mode == "simulate") {
+    facts.simulator = kSimulatorVersion;
+  }
   facts.seed = job.seed;
   facts.sync = job.strategy.sync;
   facts.allocation = job.strategy.allocation;

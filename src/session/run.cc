@@ -26,6 +26,7 @@ Job job_of(const Options& options) {
   job.train.steps = options.steps;
   job.train.target_accuracy = options.target_accuracy;
   job.train.eval_every = options.eval_every;
+  job.train.micro_batch = options.micro_batch;
   job.strategy = options.strategy;
   job.cluster = options.cluster;
   return job;

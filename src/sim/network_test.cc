@@ -22,9 +22,9 @@ ClusterSpec cluster_of(std::vector<double> bandwidth) {
 }
 
 // Sends messages at their times and notes when each arrives.
-class Traffic {
+class SentMessages {
  public:
-  explicit Traffic(const ClusterSpec& spec, int servers = 0) : network_(spec, servers) {}
+  explicit SentMessages(const ClusterSpec& spec, int servers = 0) : network_(spec, servers) {}
 
   Network::MessageId send(Rank from, Rank to, std::size_t bytes, Seconds at = 0) {
     drain(at);
@@ -57,21 +57,21 @@ class Traffic {
 };
 
 TEST(Network, AMessageTakesItsBytesAndALatency) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.send(0, 1, 200, 1.0);
   EXPECT_DOUBLE_EQ(traffic.arrivals()[0], 1.0 + 2.0 + kLatency);
 }
 
 TEST(Network, TheSlowerOfTheTwoLinksDecides) {
   for (const auto& bandwidth : {std::vector<double>{10, 100}, {100, 10}}) {
-    Traffic traffic(cluster_of(bandwidth));
+    SentMessages traffic(cluster_of(bandwidth));
     traffic.send(0, 1, 200);
     EXPECT_DOUBLE_EQ(traffic.arrivals()[0], kLatency + 20.0);
   }
 }
 
 TEST(Network, MessagesOfAConnectionGoOneAfterTheOther) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.send(0, 1, 100);
   traffic.send(0, 1, 300);
   traffic.send(0, 1, 100);
@@ -79,21 +79,21 @@ TEST(Network, MessagesOfAConnectionGoOneAfterTheOther) {
 }
 
 TEST(Network, ConnectionsShareAnUplink) {
-  Traffic traffic(cluster_of({100, 100, 100}));
+  SentMessages traffic(cluster_of({100, 100, 100}));
   traffic.send(0, 1, 100);
   traffic.send(0, 2, 300);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{2 + kLatency, 4 + kLatency}));
 }
 
 TEST(Network, ConnectionsShareADownlink) {
-  Traffic traffic(cluster_of({100, 100, 100}));
+  SentMessages traffic(cluster_of({100, 100, 100}));
   traffic.send(0, 2, 100);
   traffic.send(1, 2, 100, 0.5);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{1.5 + kLatency, 2 + kLatency}));
 }
 
 TEST(Network, BothDirectionsOfAMachineAreIndependent) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.send(0, 1, 100);
   traffic.send(1, 0, 100);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{1 + kLatency, 1 + kLatency}));
@@ -103,7 +103,7 @@ TEST(Network, UpAndDownMayDiffer) {
   ClusterSpec spec = cluster_of({100, 100});
   spec.bandwidth_up = {10, 100};
   spec.bandwidth_down = {50, 100};
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   traffic.send(0, 1, 100);
   traffic.send(1, 0, 100);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{10 + kLatency, 2 + kLatency}));
@@ -112,25 +112,25 @@ TEST(Network, UpAndDownMayDiffer) {
 TEST(Network, UnlimitedLinksTakeTheLatencyAlone) {
   ClusterSpec spec = cluster_of({1, 1});
   spec.bandwidth.clear();
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   traffic.send(0, 1, 1'000'000'000, 3);
   EXPECT_DOUBLE_EQ(traffic.arrivals()[0], 3 + kLatency);
 }
 
 TEST(Network, TheCoordinatorHasNoLinks) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.send(0, kCoordinator, 100);
   traffic.send(1, kCoordinator, 100);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{1 + kLatency, 1 + kLatency}));
 }
 
 TEST(Network, ServersHaveTheFastestWorkersLinkOrTheirOwn) {
-  Traffic as_workers(cluster_of({50, 100}), 1);
+  SentMessages as_workers(cluster_of({50, 100}), 1);
   as_workers.send(1, 2, 100);
   EXPECT_DOUBLE_EQ(as_workers.arrivals()[0], 1 + kLatency);
   ClusterSpec spec = cluster_of({50, 100});
   spec.server_bandwidth = 20;
-  Traffic slow_server(spec, 1);
+  SentMessages slow_server(spec, 1);
   slow_server.send(1, 2, 100);
   EXPECT_DOUBLE_EQ(slow_server.arrivals()[0], 5 + kLatency);
 }
@@ -138,7 +138,7 @@ TEST(Network, ServersHaveTheFastestWorkersLinkOrTheirOwn) {
 TEST(Network, WorkersOfAMachineShareItsLink) {
   ClusterSpec spec = cluster_of({100, 100, 100, 100, 100});
   spec.hosts = {7, 7, 7, 7, 3};
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   for (Rank rank = 0; rank < 4; ++rank) {
     traffic.send(rank, 4, 100);
   }
@@ -152,7 +152,7 @@ TEST(Network, WithinAMachineMessagesCrossItsMemory) {
   spec.hosts = {0, 0, 1};
   spec.memory_bandwidth = 1000;
   spec.memory_latency = 0.125;
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   traffic.send(0, 1, 1000);
   traffic.send(1, 0, 1000);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{2.125, 2.125}));
@@ -164,7 +164,7 @@ TEST(Network, AServerMayStandOnAWorkersMachine) {
   spec.server_hosts = {1};
   spec.memory_bandwidth = 1000;
   spec.memory_latency = 0;
-  Traffic traffic(spec, 1);
+  SentMessages traffic(spec, 1);
   traffic.send(0, 2, 100);
   traffic.send(0, 1, 100);  // the same downlink
   traffic.send(1, 2, 100);
@@ -174,7 +174,7 @@ TEST(Network, AServerMayStandOnAWorkersMachine) {
 TEST(Network, TheBackboneLimitsWhatCrossesBetweenMachines) {
   ClusterSpec spec = cluster_of({100, 100, 100, 100});
   spec.backbone = 100;
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   for (Rank rank = 0; rank < 4; ++rank) {
     traffic.send(rank, (rank + 1) % 4, 100);
   }
@@ -187,20 +187,20 @@ TEST(Network, TheBackboneLimitsWhatCrossesBetweenMachines) {
 TEST(Network, TcpLeavesAPartOfTheBandwidth) {
   ClusterSpec spec = cluster_of({100, 100});
   spec.tcp_efficiency = 0.5;
-  Traffic traffic(spec);
+  SentMessages traffic(spec);
   traffic.send(0, 1, 100);
   EXPECT_DOUBLE_EQ(traffic.arrivals()[0], 2 + kLatency);
 }
 
 TEST(Network, ALinkThatChangesChangesWhatIsUnderWay) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.send(0, 1, 200);
   traffic.network().change_bandwidth(1, 10, 1);
   EXPECT_DOUBLE_EQ(traffic.arrivals()[0], 1 + 10 + kLatency);
 }
 
 TEST(Network, MessagesStayInOrderWhenTheLatencyFalls) {
-  Traffic traffic(cluster_of({100, 100}));
+  SentMessages traffic(cluster_of({100, 100}));
   traffic.network().change_latency(1, 5);
   traffic.send(0, 1, 100);
   traffic.drain(1);
@@ -210,7 +210,7 @@ TEST(Network, MessagesStayInOrderWhenTheLatencyFalls) {
 }
 
 TEST(Network, ARankThatIsCutOffLosesWhatHasNotLeft) {
-  Traffic traffic(cluster_of({100, 100, 100}));
+  SentMessages traffic(cluster_of({100, 100, 100}));
   traffic.send(0, 1, 100);
   const auto second = traffic.send(0, 1, 100);
   const auto third = traffic.send(0, 1, 100);
@@ -231,7 +231,7 @@ RC_GTEST_PROP(Network, KeepsOrderAndNeverExceedsALink, (std::uint64_t seed)) {
   for (int i = 0; i < workers; ++i) {
     bandwidth.push_back(10 + static_cast<double>(random.below(1000)));
   }
-  Traffic traffic(cluster_of(bandwidth));
+  SentMessages traffic(cluster_of(bandwidth));
   std::map<std::pair<Rank, Rank>, std::vector<Network::MessageId>> sent;
   std::vector<double> up(bandwidth.size(), 0);
   Seconds now = 0;

@@ -178,6 +178,21 @@ RC_GTEST_PROP(Adaptive, FollowsASpeedEventWithinTwoWindows, ()) {
   RC_ASSERT(longest <= 1.02 * best);
 }
 
+// A step of b samples in p parts takes p times the overhead; with the right shares, and with shares
+// that ignore it.
+TEST(MicroBatches, CostTheOverheadOnceAPart) {
+  Job job = compute_bound({1, 1}, 240, "equal");
+  job.cluster.overhead = {0.05, 0.05};
+  job.train.steps = 100;
+  EXPECT_NEAR(timed(job, 24'000).seconds, 100 * (0.05 + 0.12), 0.05);
+  job.train.micro_batch = {1'000, 50};
+  EXPECT_NEAR(timed(job, 24'000).seconds, 100 * (3 * 0.05 + 0.12), 0.05);
+  job.strategy.allocation = "adaptive";
+  const RunOutcome adaptive = timed(job, 24'000);
+  EXPECT_EQ(adaptive.allocation.history.back().shares, (std::vector<std::size_t>{145, 95}));
+  EXPECT_LT(adaptive.seconds, 0.8 * 27);
+}
+
 Job any_job(const std::string& allocation) {
   const auto workers = *rc::gen::inRange<std::size_t>(1, 9);
   std::vector<double> speeds;
@@ -220,27 +235,29 @@ class Remembering final : public Task {
  public:
   explicit Remembering(std::int64_t samples) : samples_(samples) {}
   std::int64_t training_samples() const override { return samples_; }
-  std::unique_ptr<Replica> make_replica() override { return std::make_unique<Copy>(computed); }
+  std::unique_ptr<Replica> make_replica() override { return std::make_unique<Copy>(*this); }
   std::optional<Evaluation> evaluate(const Snapshot&) override { return std::nullopt; }
   std::string model_file(const Snapshot&) override { return {}; }
 
   std::vector<SampleIndex> computed;
+  std::vector<std::size_t> micro_batches;  // of the workers, by rank
 
  private:
   class Copy final : public Replica {
    public:
-    explicit Copy(std::vector<SampleIndex>& computed) : computed_(computed) {}
+    explicit Copy(Remembering& task) : task_(task) {}
     Block parameters() override { return {numbers_.data(), 1}; }
     Block gradient() override { return {numbers_.data(), numbers_.size()}; }
     Block buffers() override { return {}; }
     double compute(std::span<const SampleIndex> samples) override {
-      computed_.insert(computed_.end(), samples.begin(), samples.end());
+      task_.computed.insert(task_.computed.end(), samples.begin(), samples.end());
       return 0;
     }
     void apply(double) override {}
+    void set_micro_batch(std::size_t most) override { task_.micro_batches.push_back(most); }
 
    private:
-    std::vector<SampleIndex>& computed_;
+    Remembering& task_;
     std::vector<float> numbers_ = std::vector<float>(1 + kTail);
   };
 
@@ -264,6 +281,16 @@ RC_GTEST_PROP(Allocations, UseEverySampleOnceAnEpoch, ()) {
       }
     }
   }
+}
+
+TEST(MicroBatches, EveryReplicaKnowsThatOfItsWorker) {
+  Remembering task(100);
+  QuietMonitor monitor;
+  Job job = compute_bound({1, 1, 1}, 30, "equal");
+  job.train.micro_batch = {7, 3, 1};
+  job.train.steps = 5;
+  simulate(job, task, monitor);
+  EXPECT_EQ(task.micro_batches, (std::vector<std::size_t>{7, 3, 1}));
 }
 
 TEST(Dynamic, AdaptsAtTheEndsOfEpochs) {

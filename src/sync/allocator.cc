@@ -32,8 +32,10 @@ void put(std::span<float> room, const StepCost& cost) {
   room[2] = static_cast<float>(cost.error);
 }
 
-StepCost take(std::span<const float> numbers) {
-  return {.fixed = numbers[0], .per_sample = numbers[1], .error = numbers[2]};
+StepCost take(std::span<const float> numbers, std::size_t micro_batch) {
+  StepCost cost{.fixed = numbers[0], .per_sample = numbers[1], .error = numbers[2]};
+  cost.micro_batch = micro_batch;
+  return cost;
 }
 
 // The first few shares as text.
@@ -55,6 +57,7 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       ledger_(ledger),
       window_(job.strategy.adaptive.window),
       collective_(node, Channel::kShares),
+      speed_(job.train.micro_batch_of(node.rank())),
       costs_(is_fixed() ? 0 : static_cast<std::size_t>(node.size())) {
   Decision first = allocation_.first(options_of(job, ledger));
   set_own(first.shares);
@@ -155,7 +158,7 @@ std::optional<StepCost> Allocator::news(std::int64_t used) {
   }
   if (allocation_.told == CostReport::kEpochMean &&
       used / ledger_.dataset > used_ / ledger_.dataset) {
-    return mean_.take();
+    return in_parts(mean_.take(), static_cast<std::size_t>(own_.count), cost_);
   }
   return std::nullopt;
 }
@@ -167,7 +170,8 @@ void Allocator::hear_together(const StepCost& mine) {
   put(std::span(numbers).subspan(kNumbers * self(), kNumbers), mine);
   collective_.sum({numbers.data(), numbers.size()});
   for (std::size_t rank = 0; rank < costs_.size(); ++rank) {
-    costs_[rank] = take(std::span(numbers).subspan(kNumbers * rank, kNumbers));
+    costs_[rank] = take(std::span(numbers).subspan(kNumbers * rank, kNumbers),
+                        job_.train.micro_batch_of(static_cast<Rank>(rank)));
   }
 }
 
@@ -183,7 +187,8 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
   while (auto message = node_.receive_until({Channel::kShares}, node_.now())) {
     const auto heard = message->payload.floats();
     MOTLEY_CHECK(heard.size() == kNumbers, "{} numbers from {}", heard.size(), message->from);
-    costs_[static_cast<std::size_t>(message->from)] = take(heard);
+    costs_[static_cast<std::size_t>(message->from)] =
+        take(heard, job_.train.micro_batch_of(message->from));
   }
 }
 

@@ -43,7 +43,7 @@ std::vector<Ended> run(const Job& job, const LedgerOptions& ledger, Advance adva
     cluster.start(rank, [&](Node& node) {
       Journal unread(0);
       Allocator allocator(node, job, ledger, advance, unread);
-      CostModel cost(job.cluster, node.rank(), job.seed);
+      CostModel cost(job.cluster, node.rank(), job.seed, job.train.micro_batch_of(node.rank()));
       Ended& mine = ended[static_cast<std::size_t>(node.rank())];
       for (int step = 1; step <= steps; ++step) {
         const std::size_t samples = allocator.next_share();
@@ -148,6 +148,25 @@ TEST(Allocator, AShortStepIsSharedInProportion) {
     });
   }
   cluster.run();
+}
+
+// Two workers of one speed; the second computes 100 samples at once. One more would cost it another
+// 50 ms.
+TEST(Allocator, KnowsThatEveryPartHasTheOverhead) {
+  for (const Advance advance : {Advance::kTogether, Advance::kAtOwnPace}) {
+    for (const char* allocation : {"adaptive", "dynamic"}) {
+      Job job = job_of({1, 1}, 240, allocation);
+      job.cluster.overhead = {0.05, 0.05};
+      job.train.micro_batch = {1'000, 100};
+      const auto ended = run(job, ledger_of(20 * 240, 240), advance, 400);
+      const std::size_t share = ended[1].allocation.share;
+      EXPECT_LE(share, 100U) << allocation;
+      EXPECT_GE(share, 90U) << allocation;
+      const StepCost& cost = ended[1].allocation.cost;
+      EXPECT_NEAR(cost.fixed, 0.05, 0.002) << allocation;
+      EXPECT_NEAR(cost.of(240), 3 * 0.05 + 0.24, 0.01) << allocation;
+    }
+  }
 }
 
 TEST(Allocator, EstimatesSpeedsUnderEveryAllocation) {

@@ -58,9 +58,11 @@ class Training::Impl {
         method_(method_of(part.job)),
         ledger_(ledger_options(part.job, part.training_samples)),
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
-        cost_(part.job.cluster, node_.rank(), part.job.seed),
+        cost_(part.job.cluster, node_.rank(), part.job.seed,
+              part.job.train.micro_batch_of(node_.rank())),
         strategy_(method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
                                 part.stop_requested, part.meeting})) {
+    part.replica.set_micro_batch(part.job.train.micro_batch_of(node_.rank()));
     MOTLEY_CHECK(strategy_, "method {} made no worker", method_.name());
   }
 

@@ -64,11 +64,48 @@ class Api(unittest.TestCase):
             (3, ["--motley-set", "strategy.allocation=static",
                  "--motley-set", "strategy.shares=[1, 2, 7]"]),
             (2, ["--sum", "--loop"]),
+            (3, ["--motley-set", "train.micro_batch=[7, 3, 1]"]),
+            # Its zero_grad() after begin() must not clear what the parts before have left.
+            (2, ["--loop", "--motley-set", "train.micro_batch=[11, 4]"]),
+            (2, ["--loop", "--sum", "--motley-set", "train.micro_batch=7"]),
         ]:
             with self.subTest(arguments=arguments):
                 for one in self.learn(ranks, "--bare", *arguments):
                     self.assertEqual(one["samples"], alone["samples"])
                     self.assertAlmostEqual(one["parameters"] / alone["parameters"], 1, places=5)
+                    # A hook is called once a step, not once a part.
+                    self.assertEqual(one["steps"], alone["steps"])
+                    self.assertEqual(one["clipped"], alone["clipped"])
+
+    def losses_and_seconds(self, *arguments):
+        out = self.scratch / f"run{len(list(self.scratch.iterdir()))}"
+        self.learn(2, "--bare", "--motley-out", out, *arguments)
+        lines = (out / "metrics.jsonl").read_text().splitlines()
+        summary = json.loads((out / "summary.json").read_text())
+        return [json.loads(line)["train_loss"] for line in lines], summary["seconds"]
+
+    # 75 steps. A share of 30 samples in parts of 10 has 3 parts, each with the overhead.
+    def test_losses_and_pace_are_those_of_all_parts(self):
+        whole, _ = self.losses_and_seconds()
+        parts, seconds = self.losses_and_seconds("--motley-set", "train.micro_batch=[10, 30]",
+                                                 "--motley-set", "cluster.overhead=0.02")
+        self.assertEqual(len(parts), len(whole))
+        for one, other in zip(parts, whole):
+            self.assertAlmostEqual(one / other, 1, places=4)
+        self.assertGreater(seconds, 0.99 * 75 * 3 * 0.02)
+
+    def test_a_part_cannot_be_finished_twice(self):
+        for arguments in [[], ["--motley-set", "train.micro_batch=10"]]:
+            with self.subTest(arguments=arguments):
+                done = self.launch(2, LEARNER, "--loop", "--twice", *arguments, code=1)
+                self.assertIn("finish() called without a begin()", done.stderr)
+
+    # A sample takes about 0.6 MB of activations. Ranks 1 and 2 have shares of 500 samples; rank 0 also evaluates.
+    def test_the_memory_of_a_rank_follows_its_micro_batch(self):
+        said = self.learn(3, "--bare", "--hidden", "32768", "--motley-set", "train.batch=1500",
+                          "--motley-set", "train.micro_batch=[10, 10, 1000]")
+        megabytes = [one["peak_kb"] / 1000 for one in said]
+        self.assertGreater(megabytes[2], megabytes[1] + 100, megabytes)
 
     def test_a_program_can_stop_early(self):
         said = self.learn(2, "--stop", "5")

@@ -3,14 +3,16 @@
 // reads what every rank prints at the end.
 //
 //   learner [--bare] [--sum] [--loop] [--hidden N] [--rate R] [--throw RANK] [--hook RANK]
-//           [--stop STEPS]
+//           [--stop STEPS] [--twice]
 //
 //   --bare     without BatchNorm and dropout: nothing mixes samples or is random
 //   --sum      the loss is a sum
 //   --loop     its own loop with the usual zero_grad(), instead of fit()
+//   --twice    calls finish() twice, which is an error; with --loop
 //   --throw    that rank throws in the middle of its third step
 //   --hook     that rank throws just before the optimizer's step
 #include <motley/trainer.h>
+#include <sys/resource.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -82,6 +84,12 @@ double total(const std::vector<torch::Tensor>& tensors) {
   return all;
 }
 
+long peak_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
 template <class Trainer>
 void print(const motley::Session& session, const Trainer& trainer, const LearnerNet& model,
            double rate, int clipped) {
@@ -89,12 +97,12 @@ void print(const motley::Session& session, const Trainer& trainer, const Learner
   std::printf(
       "{\"rank\": %d, \"samples\": %lld, \"accuracy\": %.4f, \"parameters\": %.17g, "
       "\"buffers\": %.17g, \"training\": [%d, %d], "
-      "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld}\n",
+      "\"lr\": %.9g, \"clipped\": %d, \"steps\": %lld, \"epochs\": %lld, \"peak_kb\": %ld}\n",
       session.rank(), static_cast<long long>(result.samples), result.accuracy.value_or(-1),
       total(model.parameters()), total(model.buffers()), model.body->is_training(),
       model.frozen->is_training(), rate, clipped,
       static_cast<long long>(trainer.standing().own_steps),
-      static_cast<long long>(trainer.standing().epochs));
+      static_cast<long long>(trainer.standing().epochs), peak_kilobytes());
 }
 
 }  // namespace
@@ -145,6 +153,9 @@ int main(int argc, char** argv) {
       auto loss = loss_of(*batch);
       loss.backward();
       trainer.finish(loss);
+      if (has(argc, argv, "--twice")) {
+        trainer.finish(loss);
+      }
     }
   } else {
     trainer.fit(loss_of);

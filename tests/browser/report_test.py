@@ -144,6 +144,7 @@ class Report(Pages):
         self.assertIn(run["straggler"]["reason"], self.text(".callout.warn"))
         self.assertEqual(self.text("#job pre"), run["job"])
         self.assertIn("libtorch 1.13.1", self.text(".facts"))
+        self.assertIn("simulator version 2", self.text(".facts"))
 
     def test_switches_the_axis_to_samples(self):
         self.open("one.html")

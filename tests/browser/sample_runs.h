@@ -176,7 +176,7 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
   const bool done = run.finished >= 1;
   return {
       {"version", 1},
-      {"made_by", {{"motley", "0.1.0"}, {"libtorch", "1.13.1"}}},
+      {"made_by", {{"motley", "0.1.0"}, {"libtorch", "1.13.1"}, {"simulator", 2}}},
       {"name", run.name},
       {"mode", run.evaluated ? "train" : "simulate"},
       {"seed", run.seed},
@@ -232,7 +232,7 @@ inline nlohmann::ordered_json hostile_run() {
   run["mode"] = hostile;
   run["why"] = hostile;
   run["strategy"] = {{"sync", hostile}, {"allocation", hostile}, {"codec", hostile}};
-  run["made_by"] = {{"motley", hostile}, {"libtorch", hostile}};
+  run["made_by"] = {{"motley", hostile}, {"libtorch", hostile}, {"simulator", hostile}};
   run["straggler"]["reason"] = hostile;
   run["behind"]["what"] = hostile;
   run["method"] = {{hostile, hostile}};

@@ -28,8 +28,7 @@ int main(int argc, char** argv) {
   motley::Session session(argc, argv);
   const auto features = number_of(argc, argv, "--features", 10);
   const auto samples = number_of(argc, argv, "--samples", 500);
-  motley::ToyTask task(static_cast<std::size_t>(samples), static_cast<std::size_t>(features), 1,
-                       0.05);
+  motley::ToyTask task(samples, static_cast<std::size_t>(features), 1, 0.05);
   const auto replica = task.make_replica();
   motley::Options options{.batch = 50};
   options.steps = number_of(argc, argv, "--steps", 30);

@@ -2,11 +2,14 @@
 // a file, with every default filled in and every value checked.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "motley/base/ids.h"
+#include "motley/base/micro_batch.h"
 #include "motley/cluster/graph.h"
 #include "motley/cluster/spec.h"
 #include "motley/codec/codec_kind.h"
@@ -42,12 +45,19 @@ struct TrainSpec {
   std::optional<std::int64_t> epochs;  // whichever limit is reached first ends the run
   std::optional<std::int64_t> steps;
   std::optional<double> target_accuracy;
-  std::optional<std::int64_t> micro_batch;  // samples computed at once
-  std::int64_t eval_every = 50;             // steps between evaluations; 0 = only at the end
+  // The most samples computed at once, one per worker; if empty, a whole share.
+  std::vector<std::int64_t> micro_batch;
+  std::int64_t eval_every = 50;  // steps between evaluations; 0 = only at the end
   OptimizerKind optimizer = OptimizerKind::kSgd;
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
+
+  std::size_t micro_batch_of(Rank rank) const {
+    return micro_batch.empty()
+               ? kWholeShare
+               : static_cast<std::size_t>(micro_batch.at(static_cast<std::size_t>(rank)));
+  }
 };
 
 // Self-adaptive allocation.

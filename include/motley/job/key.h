@@ -42,7 +42,7 @@ struct Range {  // an integer or a number, depending on the Place; infinity mean
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  // min itself is not allowed
 };
-struct PerWorker {  // numbers, one per worker
+struct PerWorker {  // numbers or integers, one per worker, depending on the Place
   Range range;
   std::optional<double> otherwise;  // for every worker if the key is not given; none: no list
   bool or_one_for_all;              // a single number for all workers is allowed too
@@ -80,8 +80,9 @@ using Place =
                  std::int64_t& (*)(Record&), std::uint64_t& (*)(Record&), double& (*)(Record&),
                  bool& (*)(Record&), std::optional<std::int64_t>& (*)(Record&),
                  std::optional<double>& (*)(Record&), std::vector<double>& (*)(Record&),
-                 std::vector<int>& (*)(Record&), Latency& (*)(Record&),
-                 std::vector<Edge>& (*)(Record&), std::vector<RandomSlowdown>& (*)(Record&),
+                 std::vector<int>& (*)(Record&), std::vector<std::int64_t>& (*)(Record&),
+                 Latency& (*)(Record&), std::vector<Edge>& (*)(Record&),
+                 std::vector<RandomSlowdown>& (*)(Record&),
                  std::vector<ClusterEvent>& (*)(Record&)>;
 
 struct MethodSchema;  // method_schema.h

@@ -10,8 +10,8 @@
 //
 // There are two kinds of Node, and protocol code cannot tell them apart:
 //   RealNode (runtime/worker/real_node.h)   a thread, sockets, the steady clock
-//   SimCluster (sim/cluster.h)              a fiber on a virtual clock; any number of nodes in one
-//                                           thread, always in the same order
+//   SimCluster (sim/cluster.h)              a fiber on a virtual clock; all nodes share one thread,
+//                                           and everything happens in the same order each time
 //
 // Rules for protocol code:
 // - Use no clock, thread, socket, file, global variable or torch function directly.
@@ -61,10 +61,9 @@ class Node {
   // to a lost peer is dropped silently. Throws Interrupted only if the run stops.
   virtual void send(Rank to, Channel channel, Header header, Payload payload = {}) = 0;
 
-  // Blocks until a message matches, and returns the oldest one; the caller owns it. Messages that
-  // have already arrived are always returned first. After that, throws Interrupted if the run stops
-  // or no matching message can come any more: the given peer is lost, or (with kAnyRank) some peer
-  // is lost that the caller did not forget().
+  // Blocks until a message matches, and returns the oldest one; the caller owns it. If no matching
+  // message has arrived, throws Interrupted when the run stops or when none can come any more: the
+  // given peer is lost, or (with kAnyRank) some peer is lost that the caller did not forget().
   Message receive(Match match) { return *receive_until(match, kForever); }
   // Like receive(), but returns nullopt when this node's clock reaches `deadline`.
   virtual std::optional<Message> receive_until(Match match, Seconds deadline) = 0;
@@ -73,11 +72,14 @@ class Node {
   // throws because of it. Does not block.
   virtual void forget(Rank peer) = 0;
 
-  // Computes: runs `body` and returns when it is done. Then a simulated node advances its clock by
-  // exactly `cost` seconds. A paced real node (cluster.unit > 0) sleeps until `cost` seconds have
-  // passed since `body` began; earlier bodies with cost 0 count towards them, and a body that takes
-  // longer is not cut short. An unpaced real node does not sleep. Rethrows what `body` throws;
-  // throws Interrupted if the run stops meanwhile. `body` must not make blocking Node calls.
+  // Computes: runs `body`, and makes it last `cost` seconds.
+  // - A simulated node runs `body` and advances its clock by exactly `cost`.
+  // - A paced real node (cluster.unit > 0) sleeps until `cost` seconds have passed since `body`
+  //   began. Time spent in preceding calls with cost 0 counts as passed. A body that takes longer
+  //   is not cut short.
+  // - An unpaced real node only runs `body`.
+  // Rethrows what `body` throws; throws Interrupted if the run stops meanwhile. `body` must not
+  // make blocking Node calls.
   virtual void busy(Seconds cost, const std::function<void()>& body) = 0;
 
   // Processes numbers that are sent or received: adds, averages, encodes, copies them. Runs `body`,

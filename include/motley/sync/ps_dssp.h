@@ -5,8 +5,8 @@
 
 namespace motley {
 
-// Commits that a worker may be ahead of the slowest: always staleness_low, and up to staleness_high
-// if the worker then waits for a shorter time.
+// How many commits a worker may be ahead of the slowest: always staleness_low, and up to
+// staleness_high if that shortens its wait.
 struct PsDsspOptions {
   std::int64_t staleness_low = 3;    // s_L
   std::int64_t staleness_high = 15;  // s_H

@@ -104,6 +104,11 @@ class Replica {
     return blocks;
   }
 
+  // The most samples that compute() may compute at once, to limit memory (train.micro_batch).
+  // Called before the first compute(), which then computes more samples in parts
+  // (base/micro_batch.h). By default nothing: for replicas whose memory does not grow with the
+  // samples.
+  virtual void set_micro_batch(std::size_t) {}
   // Sets gradient() to the sum of the samples' gradients and returns the sum of their losses.
   // Without samples the gradient is zero.
   virtual double compute(std::span<const SampleIndex> samples) = 0;

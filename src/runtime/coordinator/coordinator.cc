@@ -10,6 +10,7 @@
 #include "fabric/tcp.h"
 #include "motley/sync/method.h"
 #include "motley/version.h"
+#include "runtime/coordinator/deadlock_watch.h"
 #include "runtime/coordinator/evaluation_thread.h"
 #include "runtime/coordinator/local_processes.h"
 #include "runtime/coordinator/method_service.h"
@@ -122,6 +123,7 @@ class Coordinator::Impl {
     monitor_.on_begin([&](Rank rank) { return roster_[rank].activity; });
     service_ =
         std::make_unique<MethodService>(node_, job_, dataset_, &service_journal_, machines());
+    deadlock_.clear();
     if (logic_.stopped()) {
       service_->request_stop();  // the workers were told earlier
     }
@@ -263,6 +265,8 @@ class Coordinator::Impl {
       case Control::kClock:
         tell_time(message.from);
         return true;
+      case Control::kWaits:
+        return deadlock_.hear(message.from, message.payload.record<WaitInfo>(), node_.now());
       case Control::kProgress:
         return on_progress(message.from, decode<ProgressInfo>(message.payload));
       case Control::kSnapshot:
@@ -403,6 +407,10 @@ class Coordinator::Impl {
     if (service_) {
       processes_.set_quotas(node_.now());
       service_->rethrow_failure();
+      deadlock_.hear(kCoordinator, service_->waiting(), node_.now());
+      if (!leaving_ && deadlock_.is_stuck(node_.now())) {
+        throw RunFailed(deadlock_.report(job_, roster_, node_.now()));
+      }
     }
   }
 
@@ -473,6 +481,7 @@ class Coordinator::Impl {
   Journal service_journal_;
   WorkerNews service_news_;
   std::unique_ptr<MethodService> service_;  // set when training starts
+  DeadlockWatch deadlock_{roster_.size()};
   RootCause cause_;
   bool introduced_ = false;  // workers can be reached
   bool told_to_stop_ = false;

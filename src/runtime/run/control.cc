@@ -159,6 +159,7 @@ void fields(auto&& each, auto& allocation) requires requires { allocation.histor
   each(allocation.cost.per_sample);
   each(allocation.cost.error);
   each(allocation.cost.fixed_known);
+  each(allocation.cost.micro_batch);
 }
 
 void fields(auto&& each, auto& info) requires requires { info.result; }
@@ -219,6 +220,9 @@ bool is_sound(const ProgressInfo& info) {
          std::ranges::all_of(entries.exchanges, is_exchange) &&
          std::ranges::all_of(entries.decisions, is_decision);
 }
+
+// Costs are divided by it.
+bool is_sound(const DoneInfo& info) { return info.result.allocation.cost.micro_batch > 0; }
 
 template <class Info>
 Payload encoded(const Info& info) {

@@ -9,6 +9,7 @@
 //                              <-   kGo {GoInfo}                  all are ready; clocks start
 //     kHeartbeat, kProgress    ->                                 periodically
 //                              <-   kHeartbeat                    periodically
+//     kWaits {WaitInfo}        ->                                 periodically while it only waits
 //     kSnapshot                ->                                 a model to evaluate
 //     kAsk {why}               ->                                 asks the run to end early
 //                              <-   kStop {why}                   end early, in order
@@ -49,6 +50,7 @@ enum class Control : std::int64_t {
   kClock,
   kAsk,
   kAbort,
+  kWaits,
 };
 
 // Time limit for sending what is still queued when a process ends.
@@ -68,9 +70,9 @@ struct StartInfo {
   Seconds heartbeat = 0;            // interval between heartbeats
   std::vector<Endpoint> endpoints;  // of all workers, then of all servers
 };
-// ClockInfo, GoInfo and ReadyInfo are sent as plain bytes. Workers measure the offset of their
-// clocks to the coordinator's (runtime/worker/clock_offset.h), so that times of any two workers can
-// be compared.
+// ClockInfo, GoInfo, ReadyInfo and WaitInfo (runtime/run/wait_info.h) are sent as plain bytes.
+// Workers measure the offset of their clocks to the coordinator's (runtime/worker/clock_offset.h),
+// so that times of any two workers can be compared.
 struct ClockInfo {
   std::int64_t now_ns = 0;  // by the coordinator's clock
 };

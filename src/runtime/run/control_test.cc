@@ -111,6 +111,13 @@ TEST(Control, ImplausibleSpansAreRefused) {
   }
 }
 
+TEST(Control, AMicroBatchOfNothingIsRefused) {
+  DoneInfo done;
+  EXPECT_TRUE(decode<DoneInfo>(encode(done)));
+  done.result.allocation.cost.micro_batch = 0;
+  EXPECT_FALSE(decode<DoneInfo>(encode(done)));
+}
+
 TEST(Control, OtherImplausibleValuesAreRefused) {
   const double infinite = std::numeric_limits<double>::infinity();
   const auto refused = [](auto change) {

@@ -1,10 +1,16 @@
 #include "runtime/run/run_logic.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 namespace motley {
+
+std::string deadlock_reason(const Job& job, const std::string& deadlock) {
+  return fmt::format("the method \"{}\" cannot continue: {}", job.strategy.sync, deadlock);
+}
 
 RunRules rules_of(const Job& job, std::int64_t training_samples) {
   return {.workers = job.cluster.workers,

@@ -31,6 +31,8 @@ namespace motley {
 inline constexpr const char* kTargetReached = "target";
 // The error message of a run that was abandoned.
 inline constexpr const char* kAbandoned = "interrupted; the model was not saved";
+// The error message of a run that can never end: a deadlock is a mistake of its method.
+std::string deadlock_reason(const Job& job, const std::string& deadlock);
 
 struct RunRules {
   int workers = 1;

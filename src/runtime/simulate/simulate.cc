@@ -75,7 +75,7 @@ class Simulation {
     } catch (const Interrupted& interrupted) {
       throw RunFailed(monitor_.abandon_requested() ? kAbandoned : interrupted.what());
     } catch (const Deadlock& deadlock) {
-      throw RunFailed(deadlock.what());
+      throw RunFailed(deadlock_reason(job_, deadlock.what()));
     }
     return outcome();
   }

@@ -7,6 +7,10 @@
 
 namespace motley {
 
+// Version of the model of machines and links. It rises when the same job takes another time than
+// before; docs/simulator.md says what changed. Figures of different versions cannot be compared.
+inline constexpr int kSimulatorVersion = 2;
+
 // Throws RunFailed. Deterministic: the outcome depends on the job alone.
 RunOutcome simulate(const Job& job, Task& task, RunMonitor& monitor);
 

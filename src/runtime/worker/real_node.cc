@@ -19,6 +19,28 @@ constexpr Seconds kFarAway = 1e8;
 
 }  // namespace
 
+// Keeps a waiter in the list, also if the wait ends with an exception. The driver's mutex is held.
+class RealNode::Enlisted {
+ public:
+  Enlisted(std::vector<const Waiter*>* waiters, const Waiter& self)
+      : waiters_(waiters), self_(self) {
+    if (waiters_) {
+      waiters_->push_back(&self_);
+    }
+  }
+  ~Enlisted() {
+    if (waiters_) {
+      std::erase(*waiters_, &self_);
+    }
+  }
+  Enlisted(const Enlisted&) = delete;
+  Enlisted& operator=(const Enlisted&) = delete;
+
+ private:
+  std::vector<const Waiter*>* const waiters_;  // null if the wait has a deadline
+  const Waiter& self_;
+};
+
 RealNode::RealNode(Driver& driver, Rank rank, int size)
     : driver_(driver), rank_(rank), size_(size), began_(Driver::Clock::now()) {}
 
@@ -32,6 +54,7 @@ RealNode::~RealNode() {
 void RealNode::run(const std::function<void(Node&)>& body) {
   guarded(body);
   std::unique_lock lock(driver_.mutex());
+  --running_;
   while (!activities_.empty()) {
     auto threads = std::exchange(activities_, {});  // they may spawn more
     lock.unlock();
@@ -40,6 +63,7 @@ void RealNode::run(const std::function<void(Node&)>& body) {
     }
     lock.lock();
   }
+  ++running_;
   if (first_error_) {
     std::rethrow_exception(first_error_);
   }
@@ -78,7 +102,22 @@ Driver::Clock::time_point RealNode::moment(Seconds at) const {
   return began_.load() + duration_cast<Driver::Clock::duration>(offset);
 }
 
+MessageCounts RealNode::counts() const {
+  std::lock_guard lock(driver_.mutex());
+  return {sent_, arrived_};
+}
+
+std::optional<WaitInfo> RealNode::waiting() const {
+  std::lock_guard lock(driver_.mutex());
+  const bool all_wait = !waiters_.empty() && waiters_.size() == running_;
+  const bool seen =
+      std::ranges::all_of(waiters_, [&](const Waiter* waiter) { return waiter->seen == arrived_; });
+  return all_wait && seen ? std::optional(WaitInfo{{sent_, arrived_}, waiters_.front()->match})
+                          : std::nullopt;
+}
+
 void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
+  sent_ += channel != Channel::kControl ? 1 : 0;
   if (to == rank_) {
     on_message({rank_, channel, header, payload.kept(), now()});
     return;
@@ -88,9 +127,12 @@ void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
 
 std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {
   std::optional<Message> message;
+  Waiter waiter{match};
   std::unique_lock lock(driver_.mutex());
+  const Enlisted enlisted(deadline >= kForever ? &waiters_ : nullptr, waiter);
   driver_.wait(lock, moment(deadline), [&] {
     message = mailbox_.take(match);
+    waiter.seen = arrived_;
     return message.has_value();
   });
   return message;
@@ -148,15 +190,21 @@ void RealNode::sleep_until(std::unique_lock<std::mutex>& lock, Driver::Clock::ti
 }
 
 void RealNode::spawn(std::string name, std::function<void(Node&)> body) {
-  std::thread thread([this, body = std::move(body)] { guarded(body); });
-  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   std::lock_guard lock(driver_.mutex());
+  ++running_;
+  std::thread thread([this, body = std::move(body)] {
+    guarded(body);
+    std::lock_guard returned(driver_.mutex());
+    --running_;
+  });
+  pthread_setname_np(thread.native_handle(), name.substr(0, 15).c_str());
   activities_.push_back(std::move(thread));
 }
 
 void RealNode::on_message(Message message) {
   message.sent = whole_moment(message.sent, now());
   std::lock_guard lock(driver_.mutex());
+  arrived_ += message.channel != Channel::kControl ? 1 : 0;
   mailbox_.put(std::move(message));
   driver_.wake();
 }
@@ -185,7 +233,7 @@ void RealNode::failed(std::exception_ptr error, const std::string& reason) {
   {
     std::lock_guard lock(driver_.mutex());
     if (!first_error_) {
-      first_error_ = error;
+      first_error_ = std::move(error);
     }
   }
   stop(reason);

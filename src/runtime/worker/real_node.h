@@ -28,6 +28,7 @@
 #include "fabric/fabric.h"
 #include "motley/node/node.h"
 #include "node/mailbox.h"
+#include "runtime/run/wait_info.h"
 #include "runtime/worker/pacer.h"
 
 namespace motley {
@@ -64,6 +65,12 @@ class RealNode final : public Node, public FabricSink {
   void make_last(Seconds began, Seconds cost);
   Pace pace() const;
 
+  // Thread-safe. What this node sent and received so far, without control messages.
+  MessageCounts counts() const;
+  // Thread-safe. Set if no activity can continue before a message arrives: each of them is in a
+  // receive() without a deadline, and has seen every message that has arrived.
+  std::optional<WaitInfo> waiting() const;
+
   Rank rank() const override { return rank_; }
   int size() const override { return size_; }
   Seconds now() const override;
@@ -87,6 +94,12 @@ class RealNode final : public Node, public FabricSink {
   void guarded(const std::function<void(Node&)>& body);
   void failed(std::exception_ptr error, const std::string& reason);
   bool term_ended() const;
+  // A receive() without a deadline that found no message among the first `seen` that arrived.
+  struct Waiter {
+    Match match;
+    std::uint64_t seen = 0;
+  };
+  class Enlisted;
 
   Driver& driver_;
   Fabric* fabric_ = nullptr;
@@ -94,10 +107,14 @@ class RealNode final : public Node, public FabricSink {
   int size_;
   bool paced_ = true;
   std::atomic<Driver::Clock::time_point> began_;
+  std::atomic<std::uint64_t> sent_ = 0;  // messages
 
   // Guarded by the driver's mutex.
   Pacer pacer_;
   Mailbox mailbox_;
+  std::uint64_t arrived_ = 0;  // messages
+  std::vector<const Waiter*> waiters_;
+  std::size_t running_ = 1;  // activities that have not returned, the first one included
   std::vector<std::thread> activities_;
   std::exception_ptr first_error_;
 };

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace motley {
 namespace {
 
@@ -49,6 +51,41 @@ TEST(RealNode, TheClockCanBeRestarted) {
   node.sleep(0.01);
   node.restart_clock(Driver::Clock::now());
   EXPECT_LT(node.now(), 0.01);
+}
+
+// Waits until the node waits, having received `arrived` messages.
+WaitInfo await_waiting(const RealNode& node, std::uint64_t arrived) {
+  while (true) {
+    const auto waiting = node.waiting();
+    if (waiting && waiting->counts.arrived == arrived) {
+      return *waiting;
+    }
+    std::this_thread::yield();
+  }
+}
+
+TEST(RealNode, SaysWhenAllItsActivitiesWait) {
+  Driver driver;
+  RealNode node(driver, 0, 2);
+  std::thread watcher;
+  node.run([&](Node& self) {
+    self.spawn("other", [](Node& other) {
+      other.receive({method_channel(1)});
+      other.receive({method_channel(1)});
+    });
+    EXPECT_FALSE(node.waiting()) << "the first activity does not wait";
+    watcher = std::thread([&] {
+      await_waiting(node, 0);
+      node.on_message({1, method_channel(1), {}, {}});
+      EXPECT_EQ(await_waiting(node, 1).counts.sent, 0U);
+      node.on_message({1, method_channel(0), {}, {}});  // the first activity returns
+      EXPECT_EQ(await_waiting(node, 2).match.channel, method_channel(1));
+      node.on_message({1, method_channel(1), {}, {}});
+    });
+    self.receive({method_channel(0)});
+  });
+  watcher.join();
+  EXPECT_FALSE(node.waiting());
 }
 
 }  // namespace

@@ -288,6 +288,9 @@ void Worker::beat() {
   } else {
     tell(Control::kHeartbeat);
   }
+  if (const auto waiting = node_.waiting()) {
+    tell(Control::kWaits, Payload::of_record(*waiting));
+  }
 }
 
 // On the heartbeat's thread. A network that is gone delivers nothing, not even a disconnect.

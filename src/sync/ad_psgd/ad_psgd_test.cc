@@ -87,7 +87,8 @@ TEST(AdPsgd, LearnsTheRightAnswerAndWaitsForNobody) {
 }
 
 // A gradient is applied to the model that averaging has changed in the meantime. Computed by hand
-// for two equally fast workers, on unlimited links: they ask for samples in the order of their ranks.
+// for two equally fast workers, on unlimited links: they ask for samples in the order of their
+// ranks.
 TEST(AdPsgd, AppliesGradientsOfTheModelBeforeTheExchange) {
   Job job = simulated_job("ad_psgd", equal_speeds(2), 20, 10);
   job.cluster.bandwidth.clear();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/random.h"
+#include "sync/partial_reduce/random_rules.h"
 
 namespace motley {
 namespace {
@@ -35,18 +36,6 @@ std::optional<std::size_t> needed_from(std::span<const Group> groups, std::size_
     }
   }
   return std::nullopt;
-}
-
-GroupRules any_rules() {
-  GroupRules rules;
-  rules.workers = *rc::gen::inRange(2, 13);
-  rules.group = *rc::gen::inRange(2, rules.workers + 1);
-  const std::int64_t fewest = (rules.workers - 1 + rules.group - 2) / (rules.group - 1);
-  rules.window = *rc::gen::inRange(fewest, 4 * fewest + 10);
-  rules.filter = *rc::gen::arbitrary<bool>();
-  rules.weighting = *rc::gen::element(Weighting::kConstant, Weighting::kDecay, Weighting::kEma);
-  rules.alpha = 0.5;
-  return rules;
 }
 
 // Workers that compute, become ready and average in random order; some are slower.

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "sync/partial_reduce/controller.h"
+#include "sync/partial_reduce/random_rules.h"
 
 namespace motley::window_policy_test {
 namespace {
@@ -159,18 +160,6 @@ class TimedCrowd {
   double longest_wait_ = 0;
   bool over_ = false;
 };
-
-GroupRules any_rules() {
-  GroupRules rules;
-  rules.workers = *rc::gen::inRange(2, 13);
-  rules.group = *rc::gen::inRange(2, rules.workers + 1);
-  const std::int64_t fewest = (rules.workers - 1 + rules.group - 2) / (rules.group - 1);
-  rules.window = *rc::gen::inRange(fewest, 4 * fewest + 10);
-  rules.filter = *rc::gen::arbitrary<bool>();
-  rules.weighting = *rc::gen::element(Weighting::kConstant, Weighting::kDecay, Weighting::kEma);
-  rules.alpha = 0.5;
-  return rules;
-}
 
 double any_jitter() { return *rc::gen::element(0.0, 0.01, 0.3); }
 

@@ -99,7 +99,8 @@ std::int64_t DynamicStaleness::grant(const ArrivedCommit& commit, Worker& worker
   const std::int64_t extra = extra_commits(worker.pace, its, high_ - low_);
   if (extra > 0) {
     worker.reason = fmt::format(
-        "{} more allowed: it then commits closest to worker {}, the slowest", extra, slowest);
+        "{} more commits allowed: it then stops closest to a commit of worker {}, the slowest",
+        extra, slowest);
   }
   return extra;
 }
@@ -146,8 +147,7 @@ const Method kPsDssp = {
                          Range{0, 1000},
                          "commits that a worker may always be ahead of the slowest"},
                         {"strategy.ps_dssp.staleness_high", option<&PsDsspOptions::staleness_high>,
-                         Range{0, 1000},
-                         "commits that it may be ahead if it then waits for a shorter time"}},
+                         Range{0, 1000}, "commits that it may be ahead if that shortens its wait"}},
                .exchanges = ExchangeKind::kChanges,
                .has_servers = true,
                .check = check_ps_dssp},

@@ -32,8 +32,8 @@ struct CommitPace {
   std::optional<Seconds> interval;
 };
 
-// r*: how many more commits, at most `most`, let the fast worker stop closest to a commit of the
-// slowest. 0 if either pace is not known yet.
+// r*: the number of further commits, at most `most`, after which the fast worker stops closest to a
+// commit of the slowest. 0 if either pace is not known yet.
 std::int64_t extra_commits(const CommitPace& fast, const CommitPace& slowest, std::int64_t most);
 
 // The gate of DSSP. Pure, like all gates (commit_gate.h).
@@ -58,7 +58,7 @@ class DynamicStaleness final : public CommitGate {
   void note_pace(Worker& worker, Seconds now);
   // The slowest of the other workers that have not left; nullopt if there is none.
   std::optional<Rank> slowest_but(Rank worker) const;
-  // r* for this worker, whose commit would have to wait; 0 unless it is the furthest ahead.
+  // r* for a worker whose commit would have to wait; 0 if another worker is further ahead.
   std::int64_t grant(const ArrivedCommit& commit, Worker& worker, Rank slowest);
 
   const std::int64_t low_;

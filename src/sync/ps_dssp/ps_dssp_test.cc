@@ -18,7 +18,7 @@
 namespace motley::ps_dssp_test {
 namespace {
 
-Job dssp_job(std::vector<double> speeds, std::int64_t low, std::int64_t high) {
+Job dssp_job(const std::vector<double>& speeds, std::int64_t low, std::int64_t high) {
   Job job = simulated_job("ps_dssp", speeds, 20 * std::ssize(speeds), 60);
   job.strategy.of<PsDsspOptions>() = {low, high};
   return job;
