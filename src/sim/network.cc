@@ -1,10 +1,10 @@
 #include "sim/network.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "base/check.h"
+#include "cluster/uneven_weight.h"
 
 namespace motley {
 namespace {
@@ -131,18 +131,7 @@ std::optional<Seconds> Network::send(MessageId message, Rank from, Rank to, std:
   return std::nullopt;
 }
 
-// Its logarithm is normally distributed, nearly: the sum of 12 uniform numbers.
-double Network::any_weight() {
-  constexpr int kNumbers = 12;
-  if (unevenness_ == 0) {
-    return 1;
-  }
-  double sum = -kNumbers / 2.0;
-  for (int i = 0; i < kNumbers; ++i) {
-    sum += random_.uniform();
-  }
-  return std::exp(unevenness_ * sum);
-}
+double Network::any_weight() { return unevenness_ == 0 ? 1 : uneven_weight(random_, unevenness_); }
 
 // Looks at the link of the path with the fewest flows.
 Network::Connection* Network::find(const FairFlows::Path& path, Rank from, Rank to) {
