@@ -41,9 +41,9 @@ void FairFlows::move_to(Seconds now) {
   }
 }
 
-FairFlows::FlowId FairFlows::begin(const Path& path, double bytes, Seconds now) {
+FairFlows::FlowId FairFlows::begin(const Path& path, double bytes, Seconds now, double weight) {
   move_to(now);
-  const FlowId id = new_flow(path);
+  const FlowId id = new_flow(path, weight);
   if (is_alone_on(path)) {
     add_to_lists(id);
     begin_alone(id, bytes);
@@ -115,6 +115,7 @@ void FairFlows::add_to_lists(FlowId id) {
     std::vector<FlowId>& list = links_[flow.path[i]].flows;
     flow.place[i] = static_cast<std::uint32_t>(list.size());
     list.push_back(id);
+    links_[flow.path[i]].weight += flow.weight;
   }
 }
 
@@ -124,12 +125,14 @@ void FairFlows::remove_from_lists(const Flow& flow) {
     const FlowId last = list.back();
     list[flow.place[i]] = last;
     list.pop_back();
+    Link& link = links_[flow.path[i]];
+    link.weight = list.empty() ? 0 : link.weight - flow.weight;
     Flow& moved = flows_[last];
     moved.place[index_of(moved, flow.path[i])] = flow.place[i];
   }
 }
 
-FairFlows::FlowId FairFlows::new_flow(const Path& path) {
+FairFlows::FlowId FairFlows::new_flow(const Path& path, double weight) {
   FlowId id = static_cast<FlowId>(flows_.size());
   if (unused_.empty()) {
     flows_.emplace_back();
@@ -138,6 +141,7 @@ FairFlows::FlowId FairFlows::new_flow(const Path& path) {
     unused_.pop_back();
   }
   flows_[id].path = path;
+  flows_[id].weight = weight;
   flows_[id].number = ++numbered_;
   return id;
 }
@@ -145,9 +149,9 @@ FairFlows::FlowId FairFlows::new_flow(const Path& path) {
 void FairFlows::choose_bottleneck(Flow& flow) const {
   double least = kNever;
   for (std::size_t i = 0; i < flow.path.size(); ++i) {
-    const double share = likely_share(links_[flow.path[i]]);
-    if (share < least) {
-      least = share;
+    const double level = likely_level(links_[flow.path[i]], flow.weight);
+    if (level < least) {
+      least = level;
       flow.bottleneck = static_cast<std::uint8_t>(i);
     }
   }
@@ -155,9 +159,9 @@ void FairFlows::choose_bottleneck(Flow& flow) const {
 
 // What a flow that has just been added to the list gets there. A guess: any link is right to begin
 // with.
-double FairFlows::likely_share(const Link& link) {
-  const double equal = link.capacity / count_of(link);
-  const double rest = (link.capacity - link.foreign) / (link.own + 1);
+double FairFlows::likely_level(const Link& link, double weight) {
+  const double equal = link.capacity / link.weight;
+  const double rest = (link.capacity - link.foreign) / (link.own_weight + weight);
   return link.watched ? std::max(equal, rest) : equal;
 }
 
@@ -174,7 +178,8 @@ void FairFlows::join(FlowId id, double bytes) {
   Link& link = links_[link_id];
   serve(link);
   ++link.own;
-  flow.finish = link.served + bytes;
+  link.own_weight += flow.weight;
+  flow.finish = link.served + bytes / flow.weight;
   link.ends.push_back({flow.finish, flow.number, id});
   std::push_heap(link.ends.begin(), link.ends.end(), kLater);
   couple(id);
@@ -211,7 +216,9 @@ void FairFlows::leave_bottleneck(Flow& flow) {
   const LinkId id = bottleneck_of(flow);
   Link& link = links_[id];
   uncouple(flow);
+  link.own_weight -= flow.weight;
   if (--link.own == 0) {
+    link.own_weight = 0;
     link.level = 0;
     link.served = 0;
     link.ceiling = kNever;

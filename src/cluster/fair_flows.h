@@ -9,14 +9,15 @@
 //
 // Max-min fair: no flow can go faster without slowing one that is not faster than itself. So every
 // flow has a bottleneck: a link on its path that is used up, on which no flow is faster. Rates
-// change only when a flow begins or ends, or a link changes.
+// change only when a flow begins or ends, or a link changes. A flow may have a weight: all this
+// holds for rates divided by weights, so that it gets twice the share with a weight of 2.
 //
-// How it is fast. Flows with the same bottleneck have the same rate, the link's `level`. A link
-// counts the bytes that each of them has been served, so a change of its level changes one number
-// and not one for every flow. A link that begins or loses a flow computes its level again; only if
-// that affects flows whose bottleneck is elsewhere, those links do too, until all agree (the
-// distributed algorithm of Charny et al., 1995). A link that cannot be used up, because each of its
-// n flows has at most 1/n of it for other reasons, is not looked at.
+// How it is fast. Flows with the same bottleneck have the same rate per weight, the link's `level`.
+// A link counts the bytes per weight that each of them has been served, so a change of its level
+// changes one number and not one for every flow. A link that begins or loses a flow computes its
+// level again; only if that affects flows whose bottleneck is elsewhere, those links do too, until
+// all agree (the distributed algorithm of Charny et al., 1995). A link that cannot be used up,
+// because each of its n flows has at most 1/n of it for other reasons, is not looked at.
 //
 // A flow that is alone on all of its links needs none of this until another one joins it.
 //
@@ -68,7 +69,7 @@ class FairFlows {
   void change(LinkId link, double capacity, Seconds now);
 
   // `now` never goes back, and never past next_end(). Ids of ended flows are used again.
-  FlowId begin(const Path& path, double bytes, Seconds now);
+  FlowId begin(const Path& path, double bytes, Seconds now, double weight = 1);
   void cancel(FlowId flow, Seconds now);
 
   // When the next flow ends, provided that none begins before.
@@ -93,6 +94,7 @@ class FairFlows {
     std::uint8_t bottleneck = 0;                    // index in path
     bool alone = false;                             // on all of its links; has no bottleneck
     std::uint32_t coupled_place = kNowhere;         // in `coupled` of its bottleneck
+    double weight = 1;
     double finish = 0;  // it ends when its bottleneck has served this; if alone: at this time
     std::uint64_t number = 0;  // in the order of beginning; 0: unused
   };
@@ -104,14 +106,16 @@ class FairFlows {
   };
   struct Link {
     double capacity = 0;
-    double level = 0;   // rate of its own flows: those whose bottleneck it is; 0 if none
-    double served = 0;  // bytes served to an own flow that was there all the time, until `since`
+    double level = 0;   // of its own flows: those whose bottleneck it is; 0 if none
+    double served = 0;  // per weight, to an own flow that was there all the time, until `since`
     Seconds since = 0;
     std::uint32_t own = 0;
+    double own_weight = 0;        // of own flows
+    double weight = 0;            // of all flows
     bool watched = false;         // `foreign` and `fastest` are kept up to date; always if own > 0
     bool dirty = false;           // its level has to be computed again
     double foreign = 0;           // sum of the rates of its other flows
-    double fastest = 0;           // none of these is faster
+    double fastest = 0;           // none of these is faster, per weight
     double ceiling = kNever;      // up to this level, no unwatched link is used up by an own flow
     std::vector<FlowId> flows;    // all that cross it
     std::vector<FlowId> coupled;  // own flows that cross another watched link
@@ -125,24 +129,24 @@ class FairFlows {
     friend auto operator<=>(const FirstEnd&, const FirstEnd&) = default;
   };
 
-  static double count_of(const Link& link) { return static_cast<double>(link.flows.size()); }
   static std::size_t index_of(const Flow& flow, LinkId link);
   LinkId bottleneck_of(const Flow& flow) const { return flow.path[flow.bottleneck]; }
-  double current_rate(const Flow& flow) const { return links_[bottleneck_of(flow)].level; }
+  double level_of(const Flow& flow) const { return links_[bottleneck_of(flow)].level; }
+  double current_rate(const Flow& flow) const { return level_of(flow) * flow.weight; }
   bool is_own(const Flow& flow, LinkId link) const { return bottleneck_of(flow) == link; }
   bool has_flow_alone(LinkId link) const;
   bool is_alone_on(const Path& path) const;
   double least_capacity(const Flow& flow) const;
   void move_to(Seconds now);
 
-  FlowId new_flow(const Path& path);
+  FlowId new_flow(const Path& path, double weight);
   void begin_alone(FlowId id, double bytes);
   void begin_among_others(FlowId id, double bytes);
   void end_being_alone(LinkId link);
   void add_to_lists(FlowId id);
   void remove_from_lists(const Flow& flow);
   void choose_bottleneck(Flow& flow) const;
-  static double likely_share(const Link& link);
+  static double likely_level(const Link& link, double weight);
   void join(FlowId id, double bytes);
   void leave_bottleneck(Flow& flow);
   void remove(FlowId id);

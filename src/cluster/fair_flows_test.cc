@@ -16,24 +16,27 @@ namespace {
 using LinkId = FairFlows::LinkId;
 using FlowId = FairFlows::FlowId;
 
-// The definition, as slowly as it reads: raise all rates together; when a link is used up, its
-// flows keep theirs.
+// The definition, as slowly as it reads: raise all rates together, in proportion to their weights;
+// when a link is used up, its flows keep theirs.
 std::vector<double> fair_rates(const std::vector<double>& capacities,
-                               const std::vector<FairFlows::Path>& paths) {
+                               const std::vector<FairFlows::Path>& paths,
+                               const std::vector<double>& weights) {
   std::vector<double> rates(paths.size(), 0);
   std::vector<bool> done(paths.size(), false);
   std::vector<double> left = capacities;
   while (std::ranges::find(done, false) != done.end()) {
-    std::vector<int> rising(capacities.size(), 0);
+    std::vector<double> rising(capacities.size(), 0);  // weights
+    std::vector<bool> rises(capacities.size(), false);
     for (std::size_t i = 0; i < paths.size(); ++i) {
       for (const LinkId link : paths[i]) {
-        rising[link] += done[i] ? 0 : 1;
+        rising[link] += done[i] ? 0 : weights[i];
+        rises[link] = rises[link] || !done[i];
       }
     }
     std::size_t tightest = 0;
     double least = FairFlows::kNever;
     for (std::size_t link = 0; link < capacities.size(); ++link) {
-      if (rising[link] > 0 && left[link] / rising[link] < least) {
+      if (rises[link] && left[link] / rising[link] < least) {
         least = left[link] / rising[link];
         tightest = link;
       }
@@ -41,9 +44,9 @@ std::vector<double> fair_rates(const std::vector<double>& capacities,
     for (std::size_t i = 0; i < paths.size(); ++i) {
       if (!done[i] && std::ranges::find(paths[i], tightest) != paths[i].end()) {
         done[i] = true;
-        rates[i] = least;
+        rates[i] = least * weights[i];
         for (const LinkId link : paths[i]) {
-          left[link] -= least;
+          left[link] -= rates[i];
         }
       }
     }
@@ -103,6 +106,18 @@ TEST(FairFlows, WhatASlowFlowLeavesGoesToTheOthers) {
   EXPECT_DOUBLE_EQ(flows.rate(b), 90);
 }
 
+TEST(FairFlows, ShareInProportionToTheirWeights) {
+  FairFlows flows;
+  const auto link = flows.add(90);
+  const FlowId light = flows.begin({link}, 90, 0, 1);
+  const FlowId heavy = flows.begin({link}, 90, 0, 2);
+  EXPECT_DOUBLE_EQ(flows.rate(light), 30);
+  EXPECT_DOUBLE_EQ(flows.rate(heavy), 60);
+  const auto ends = run(flows);
+  EXPECT_EQ(ends[0], std::pair(heavy, 1.5));
+  EXPECT_EQ(ends[1], std::pair(light, 2.0));
+}
+
 TEST(FairFlows, FlowsThatBeginTogetherEndTogetherInOrder) {
   FairFlows flows;
   const auto server = flows.add(100);
@@ -140,8 +155,8 @@ TEST(FairFlows, ACancelledFlowLeavesItsShare) {
 // A cluster of hosts with an uplink and a downlink each, and a backbone.
 class Hosts {
  public:
-  Hosts(std::uint64_t seed, int hosts, bool alike, bool has_backbone)
-      : random_(seed), count_(hosts) {
+  Hosts(std::uint64_t seed, int hosts, bool alike, bool has_backbone, bool weighted)
+      : random_(seed), count_(hosts), weighted_(weighted) {
     for (int i = 0; i < 2 * hosts; ++i) {
       add(alike ? 100 : 1 + 10 * static_cast<double>(random_.below(20)));
     }
@@ -164,8 +179,9 @@ class Hosts {
 
   void begin(const FairFlows::Path& path) {
     const double bytes = 1 + static_cast<double>(random_.below(1000));
-    const FlowId id = flows_.begin(path, bytes, now_);
-    under_way_[id] = {path, bytes};
+    const double weight = weighted_ ? 0.5 + random_.uniform() : 1;
+    const FlowId id = flows_.begin(path, bytes, now_, weight);
+    under_way_[id] = {path, bytes, weight};
   }
 
   void change_any() {
@@ -186,10 +202,12 @@ class Hosts {
   // Compares all rates with their definition, then goes on to the next end and compares it, too.
   void check_and_advance() {
     std::vector<FairFlows::Path> paths;
+    std::vector<double> weights;
     for (const auto& [id, flow] : under_way_) {
       paths.push_back(flow.path);
+      weights.push_back(flow.weight);
     }
-    const auto rates = fair_rates(capacities_, paths);
+    const auto rates = fair_rates(capacities_, paths, weights);
     Seconds end = FairFlows::kNever;
     std::size_t i = 0;
     for (const auto& [id, flow] : under_way_) {
@@ -226,6 +244,7 @@ class Hosts {
   struct Sent {
     FairFlows::Path path;
     double left;
+    double weight;
   };
   LinkId add(double capacity) {
     capacities_.push_back(capacity);
@@ -234,6 +253,7 @@ class Hosts {
 
   Random random_;
   int count_;
+  bool weighted_;
   FairFlows flows_;
   std::vector<double> capacities_;
   std::optional<LinkId> backbone_;
@@ -242,9 +262,9 @@ class Hosts {
 };
 
 RC_GTEST_PROP(FairFlows, RatesAreMaxMinFairWhateverBeginsAndEnds,
-              (std::uint64_t seed, bool alike, bool has_backbone)) {
+              (std::uint64_t seed, bool alike, bool has_backbone, bool weighted)) {
   const int hosts = *rc::gen::inRange(2, 12);
-  Hosts cluster(seed, hosts, alike, has_backbone);
+  Hosts cluster(seed, hosts, alike, has_backbone, weighted);
   for (int turn = 0; turn < 60; ++turn) {
     const auto begun = cluster.draw(5);
     for (std::uint64_t i = 0; i < begun; ++i) {
@@ -261,8 +281,9 @@ RC_GTEST_PROP(FairFlows, RatesAreMaxMinFairWhateverBeginsAndEnds,
 }
 
 // More flows on a link than FairFlows leaves unwatched.
-RC_GTEST_PROP(FairFlows, ManyFlowsOnALinkAreFairToo, (std::uint64_t seed, bool alike)) {
-  Hosts cluster(seed, 100, alike, false);
+RC_GTEST_PROP(FairFlows, ManyFlowsOnALinkAreFairToo,
+              (std::uint64_t seed, bool alike, bool weighted)) {
+  Hosts cluster(seed, 100, alike, false, weighted);
   for (int i = 0; i < 300; ++i) {
     cluster.begin_any();
   }

@@ -21,7 +21,7 @@ void FairFlows::count_in(const Flow& flow, double change) {
     Link& link = links_[id];
     if (link.watched && !is_own(flow, id)) {
       link.foreign += change;
-      link.fastest = std::max(link.fastest, current_rate(flow));
+      link.fastest = std::max(link.fastest, level_of(flow));
       if (link.own > 0 || above(link.foreign, link.capacity)) {
         mark(id);
       }
@@ -67,7 +67,7 @@ void FairFlows::watch(LinkId id) {
     const Flow& flow = flows_[each];
     if (!is_own(flow, id)) {
       link.foreign += current_rate(flow);
-      link.fastest = std::max(link.fastest, current_rate(flow));
+      link.fastest = std::max(link.fastest, level_of(flow));
       couple(each);
     }
   }
@@ -78,7 +78,7 @@ void FairFlows::watch(LinkId id) {
 void FairFlows::stop_watching(LinkId id) {
   Link& link = links_[id];
   link.watched = false;
-  const double share = link.capacity / count_of(link);
+  const double share = link.capacity / link.weight;
   for (const FlowId each : link.flows) {
     Flow& flow = flows_[each];
     if (!crosses_other_watched(flow)) {
@@ -92,7 +92,7 @@ void FairFlows::stop_watching(LinkId id) {
 // Called for a link that is not watched when its flows or its capacity have changed.
 void FairFlows::check_unwatched(LinkId id) {
   const Link& link = links_[id];
-  const double share = link.capacity / count_of(link);
+  const double share = link.capacity / link.weight;
   bool must_watch = link.flows.size() > kMostUnwatched;
   for (std::size_t i = 0; i < link.flows.size() && !must_watch; ++i) {
     Link& bottleneck = links_[bottleneck_of(flows_[link.flows[i]])];
@@ -132,7 +132,7 @@ void FairFlows::compute_level(LinkId id) {
     set_level(id, level);
     look_at_unwatched(id);
   } else if (link.watched && link.flows.size() <= kMostUnwatched &&
-             !above(link.fastest * static_cast<double>(link.flows.size()), link.capacity)) {
+             !above(link.fastest * link.weight, link.capacity)) {
     stop_watching(id);
   }
   reschedule(id);
@@ -141,7 +141,7 @@ void FairFlows::compute_level(LinkId id) {
 // What own flows get if the others keep their rates. Without own flows: how fast others may be.
 double FairFlows::fair_level(const Link& link) {
   if (link.own > 0) {
-    return (link.capacity - link.foreign) / link.own;
+    return (link.capacity - link.foreign) / link.own_weight;
   }
   return above(link.foreign, link.capacity) ? 0 : kNever;
 }
@@ -156,23 +156,23 @@ double FairFlows::capture_fastest(LinkId id) {
   for (const FlowId each : link.flows) {
     const Flow& flow = flows_[each];
     if (!is_own(flow, id)) {
-      if (above(current_rate(flow), level)) {
+      if (above(level_of(flow), level)) {
         captured_.push_back(each);
       } else {
-        fastest_left = std::max(fastest_left, current_rate(flow));
+        fastest_left = std::max(fastest_left, level_of(flow));
       }
     }
   }
   std::ranges::sort(captured_, std::greater{}, [&](FlowId each) {
-    return std::pair(current_rate(flows_[each]), flows_[each].number);
+    return std::pair(level_of(flows_[each]), flows_[each].number);
   });
   for (const FlowId each : captured_) {
-    const double rate = current_rate(flows_[each]);
-    if (above(rate, level)) {
+    const double its_level = level_of(flows_[each]);
+    if (above(its_level, level)) {
       capture(each, id);
       level = fair_level(link);
     } else {
-      fastest_left = std::max(fastest_left, rate);
+      fastest_left = std::max(fastest_left, its_level);
     }
   }
   link.fastest = fastest_left;
@@ -184,12 +184,12 @@ void FairFlows::capture(FlowId id, LinkId to) {
   Flow& flow = flows_[id];
   Link& from = links_[bottleneck_of(flow)];
   serve(from);
-  const double bytes = flow.finish - from.served;
-  count_in(flow, -from.level);
+  const double bytes = (flow.finish - from.served) * flow.weight;
+  count_in(flow, -from.level * flow.weight);
   leave_bottleneck(flow);
   flow.bottleneck = static_cast<std::uint8_t>(index_of(flow, to));
   join(id, bytes);
-  count_in(flow, links_[to].level);
+  count_in(flow, links_[to].level * flow.weight);
   for (const LinkId link : flow.path) {
     tidy(link);
     lower_ceiling(flow, link);
@@ -200,7 +200,7 @@ void FairFlows::lower_ceiling(const Flow& flow, LinkId id) {
   const Link& link = links_[id];
   if (!link.watched) {
     Link& bottleneck = links_[bottleneck_of(flow)];
-    bottleneck.ceiling = std::min(bottleneck.ceiling, link.capacity / count_of(link));
+    bottleneck.ceiling = std::min(bottleneck.ceiling, link.capacity / link.weight);
   }
 }
 
@@ -211,7 +211,7 @@ void FairFlows::set_level(LinkId id, double level) {
   link.level = level;
   if (change != 0) {
     for (const FlowId each : link.coupled) {
-      count_in(flows_[each], change);
+      count_in(flows_[each], change * flows_[each].weight);
     }
   }
 }
@@ -233,7 +233,7 @@ void FairFlows::look_at_unwatched(LinkId id) {
 void FairFlows::look_at_unwatched_of(const Flow& flow) {
   for (const LinkId id : flow.path) {
     const Link& link = links_[id];
-    if (!link.watched && above(current_rate(flow), link.capacity / count_of(link))) {
+    if (!link.watched && above(level_of(flow), link.capacity / link.weight)) {
       watch(id);
     }
     lower_ceiling(flow, id);

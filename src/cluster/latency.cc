@@ -61,11 +61,25 @@ void Latency::find_largest() {
   sending_.assign(workers_, 0);
   receiving_.assign(workers_, 0);
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    Seconds& sends = sending_[i / workers_];
-    Seconds& receives = receiving_[i % workers_];
-    sends = std::max(sends, values_[i]);
-    receives = std::max(receives, values_[i]);
+    const std::size_t from = i / workers_;
+    const std::size_t to = i % workers_;
+    if (from != to) {
+      sending_[from] = std::max(sending_[from], values_[i]);
+      receiving_[to] = std::max(receiving_[to], values_[i]);
+    }
   }
+}
+
+void Latency::leave_out_machines(std::span<const int> hosts) {
+  if (form_ != Form::kMatrix) {
+    return;
+  }
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    if (hosts[i / workers_] == hosts[i % workers_]) {
+      values_[i] = 0;
+    }
+  }
+  find_largest();
 }
 
 }  // namespace motley

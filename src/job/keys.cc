@@ -211,6 +211,9 @@ constexpr Key<Job> kKeysAfterMethods[] = {
     {"cluster.tcp_efficiency", job<&Job::cluster, &ClusterSpec::tcp_efficiency>, Range{1e-3, 1},
      "the part of a link's bandwidth that messages get; headers and acknowledgements take the rest "
      "(simulate)"},
+    {"cluster.unevenness", job<&Job::cluster, &ClusterSpec::unevenness>, Range{0, 2},
+     "how unevenly connections share a link: standard deviation of the logarithm of their shares "
+     "(simulate)"},
     {"cluster.memory_bandwidth", job<&Job::cluster, &ClusterSpec::memory_bandwidth>,
      kBytesPerSecond,
      "bytes per second at which a machine moves numbers in its memory, averages and encodes; that "

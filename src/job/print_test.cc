@@ -71,7 +71,7 @@ bool same(const Job& a, const Job& b) {
                    c.server_bandwidth),
         std::tuple(c.workers, c.unit, c.overhead, c.speeds, c.heartbeat, c.threads, c.isolate),
         std::tuple(c.hosts, c.server_hosts, c.latency, c.bandwidth, c.bandwidth_up,
-                   c.bandwidth_down, c.backbone, c.tcp_efficiency, c.memory_bandwidth,
+                   c.bandwidth_down, c.backbone, c.tcp_efficiency, c.unevenness, c.memory_bandwidth,
                    c.memory_latency));
   };
   return all(a) == all(b) && method_settings(a) == method_settings(b) &&
@@ -276,6 +276,7 @@ void fill_links(ClusterSpec& cluster) {
   }
   cluster.backbone = maybe(number(1, 1e15));
   cluster.tcp_efficiency = number(1e-3, 1);
+  cluster.unevenness = number(0, 2);
   cluster.memory_bandwidth = number(1, 1e15);
   cluster.memory_latency = number(0, 1);
 }
@@ -374,6 +375,7 @@ speeds = [1, 1, 1, 0.25]
 latency = 5e-05
 bandwidth = 1250000000
 tcp_efficiency = 1
+unevenness = 0
 memory_latency = 1e-05
 heartbeat = 5
 threads = 1

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
+#include "cluster/uneven_weight.h"
 
 namespace motley {
 namespace {
@@ -24,9 +25,16 @@ bool has_links(const ClusterSpec& spec) {
 Network::Network(const ClusterSpec& spec, int servers)
     : workers_(spec.workers),
       efficiency_(spec.tcp_efficiency),
+      unevenness_(spec.unevenness),
       latency_(spec.latency),
-      memory_latency_(spec.memory_latency) {
+      memory_latency_(spec.memory_latency),
+      keeps_order_(std::ranges::any_of(spec.events, [](const ClusterEvent& event) {
+        return event.kind == EventKind::kLatency;
+      })) {
   place_ranks(spec, servers);
+  if (!spec.hosts.empty()) {
+    latency_.leave_out_machines(spec.hosts);
+  }
   for (Machine& machine : machines_) {
     if (machine.ranks > 1 && spec.memory_bandwidth) {
       machine.memory = flows_.add(*spec.memory_bandwidth);
@@ -124,10 +132,12 @@ std::optional<Seconds> Network::send(MessageId message, Rank from, Rank to, std:
   if (Connection* connection = find(way, from, to)) {
     wait(*connection, message, bytes);
   } else {
-    begin({.from = from, .to = to, .message = message}, way, bytes, now);
+    begin({.from = from, .to = to, .message = message, .weight = any_weight()}, way, bytes, now);
   }
   return std::nullopt;
 }
+
+double Network::any_weight() { return unevenness_ == 0 ? 1 : uneven_weight(random_, unevenness_); }
 
 // Looks at the link of the path with the fewest flows.
 Network::Connection* Network::find(const FairFlows::Path& path, Rank from, Rank to) {
@@ -144,7 +154,7 @@ Network::Connection* Network::find(const FairFlows::Path& path, Rank from, Rank 
 
 void Network::begin(const Connection& connection, const FairFlows::Path& path, std::size_t bytes,
                     Seconds now) {
-  const FlowId flow = flows_.begin(path, static_cast<double>(bytes), now);
+  const FlowId flow = flows_.begin(path, static_cast<double>(bytes), now, connection.weight);
   connections_.resize(std::max<std::size_t>(connections_.size(), flow + 1));
   connections_[flow] = connection;
 }
@@ -189,7 +199,7 @@ void Network::begin_next(Connection connection, Seconds now) {
 // Messages of a connection stay in order when its latency falls.
 Seconds Network::arrival(Rank from, Rank to, Seconds left) {
   Seconds arrives = left + latency(from, to);
-  if (latency_changed_) {
+  if (keeps_order_) {
     const auto key = static_cast<std::uint64_t>(from - kCoordinator) * members_.size() +
                      static_cast<std::uint64_t>(to - kCoordinator);
     Seconds& last = last_arrival_[key];
@@ -229,7 +239,6 @@ void Network::change_latency(Rank worker, Seconds latency) {
       latency_.change(other, workers_, latency);
     }
   }
-  latency_changed_ = true;
 }
 
 }  // namespace motley

@@ -7,9 +7,10 @@
 // The model. A machine has an uplink and a downlink; all of its ranks share them. A message crosses
 // its sender's uplink, the backbone if there is one, and its receiver's downlink, all at once, as a
 // stream of packets does. Messages under way share links max-min fairly (cluster/fair_flows.h), as
-// connections do. Between two ranks there is one connection, and its messages go one after the
-// other. A message arrives one latency after its last byte has left. Between ranks of one machine,
-// messages cross its memory instead.
+// connections do; with `unevenness`, each connection has a weight, anew whenever it was idle.
+// Between two ranks there is one connection, and its messages go one after the other. A message
+// arrives one latency after its last byte has left. Between ranks of one machine, messages cross
+// its memory instead.
 //
 // The coordinator has no links: its messages take the time that the other side's link needs.
 #pragma once
@@ -20,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/random.h"
 #include "cluster/fair_flows.h"
 #include "motley/base/ids.h"
 #include "motley/cluster/spec.h"
@@ -57,6 +59,7 @@ class Network {
 
   // From now on the machine of the worker has this bandwidth, both ways, or this latency.
   void change_bandwidth(Rank worker, double bandwidth, Seconds now);
+  // The spec must have an event of the same kind.
   void change_latency(Rank worker, Seconds latency);
 
   // The links from one rank to another; empty if they are unlimited.
@@ -90,6 +93,7 @@ class Network {
     Rank from = 0;
     Rank to = 0;
     MessageId message = 0;
+    double weight = 1;
     std::uint32_t first = kNone;  // in waiting_
     std::uint32_t last = kNone;
   };
@@ -104,6 +108,7 @@ class Network {
     return members_[static_cast<std::size_t>(rank - kCoordinator)];
   }
   bool same_machine(Rank from, Rank to) const;
+  double any_weight();
   Connection* find(const FairFlows::Path& path, Rank from, Rank to);
   void begin(const Connection& connection, const FairFlows::Path& path, std::size_t bytes,
              Seconds now);
@@ -113,10 +118,12 @@ class Network {
 
   const int workers_;
   const double efficiency_;
+  const double unevenness_;
   Latency latency_;
   const Seconds memory_latency_;
-  bool latency_changed_ = false;
-  std::unordered_map<std::uint64_t, Seconds> last_arrival_;  // by connection, if latency_changed_
+  const bool keeps_order_;  // the job has events that change latencies
+  std::unordered_map<std::uint64_t, Seconds> last_arrival_;  // by connection, if keeps_order_
+  Random random_{1};                                         // of weights
   FairFlows flows_;
   LinkId backbone_ = kUnlimited;
   std::vector<Machine> machines_;        // the first is kNoMachine

@@ -199,14 +199,28 @@ TEST(Network, ALinkThatChangesChangesWhatIsUnderWay) {
   EXPECT_DOUBLE_EQ(traffic.arrivals()[0], 1 + 10 + kLatency);
 }
 
+// Also those that are on their way when it falls for the first time.
 TEST(Network, MessagesStayInOrderWhenTheLatencyFalls) {
-  SentMessages traffic(cluster_of({100, 100}));
-  traffic.network().change_latency(1, 5);
+  ClusterSpec spec = cluster_of({100, 100});
+  spec.latency = 5;
+  spec.events = {{.at = 1, .kind = EventKind::kLatency, .worker = 1, .latency = 0}};
+  SentMessages traffic(spec);
   traffic.send(0, 1, 100);
   traffic.drain(1);
   traffic.network().change_latency(1, 0);
   traffic.send(0, 1, 100, 2);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{6, 6}));
+}
+
+TEST(Network, LatenciesWithinAMachineDoNotCountForServers) {
+  ClusterSpec spec = cluster_of({100, 100, 100});
+  spec.hosts = {0, 0, 1};
+  spec.latency = Latency::matrix(3, {9, 9, 2, 9, 9, 3, 2, 3, 9});
+  Network network(spec, 1);
+  EXPECT_EQ(network.latency(0, 3), 2);
+  EXPECT_EQ(network.latency(3, 1), 3);
+  EXPECT_EQ(network.latency(2, kCoordinator), 3);
+  EXPECT_EQ(network.latency(0, 2), 2);
 }
 
 TEST(Network, ARankThatIsCutOffLosesWhatHasNotLeft) {

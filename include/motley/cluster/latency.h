@@ -15,7 +15,7 @@ namespace motley {
 
 // Servers and the coordinator have no latency of their own: a message between one of them and a
 // worker takes the worker's, which in a matrix is the largest of its row when it sends and of its
-// column when it receives.
+// column when it receives. The diagonal of a matrix is not used.
 class Latency {
  public:
   enum class Form { kNumber, kPerWorker, kMatrix };
@@ -30,6 +30,9 @@ class Latency {
   // A later change of a worker's link, in a cluster of so many workers. A number becomes one for
   // each worker; in a matrix the worker's row and column change.
   void change(Rank worker, int workers, Seconds latency);
+  // Entries of a matrix between workers of one machine are not used, also not as the largest ones.
+  // `hosts` has the machine of every worker.
+  void leave_out_machines(std::span<const int> hosts);
 
   Form form() const { return form_; }
   int workers() const { return static_cast<int>(workers_); }  // 0: a number

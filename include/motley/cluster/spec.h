@@ -59,6 +59,7 @@ struct ClusterSpec {
   // Bytes per second at which a machine moves numbers in its memory and works on them; none: that
   // takes no time.
   std::optional<double> memory_bandwidth;
+  double unevenness = 0;           // of the shares that connections have of a link
   Seconds memory_latency = 10e-6;  // between workers of one machine
   std::vector<RandomSlowdown> slowdowns;
   std::vector<ClusterEvent> events;  // ordered by time

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <numeric>
+
+#include "cluster/uneven_weight.h"
 
 namespace motley {
 namespace {
@@ -16,6 +20,11 @@ constexpr Seconds kInstant = 1e-9;  // no time is measured more exactly
 constexpr int kRepeats = 3;
 constexpr int kRoughRepeats = 1;
 constexpr int kPingRepeats = 20;
+// To find out how unevenly links are shared.
+constexpr double kAlike = 0.1;           // links that differ by less from the usual one
+constexpr std::size_t kFewestAlike = 3;  // machines
+constexpr std::size_t kMostReceivers = 4;
+constexpr double kBytesOfEach = 1 << 20;
 constexpr int kProcessRepeats = 20;
 
 double median(std::vector<double> values) {
@@ -57,6 +66,50 @@ std::vector<Rank> first_ranks(const std::vector<int>& machines) {
   return ranks;
 }
 
+// When the bytes of an average rank had arrived, as a part of the time that the link needs for all.
+// If they took longer, packets were lost and the link was idle.
+double mean_end(const ProbeArrivals& arrivals, double bandwidth) {
+  const auto all = std::accumulate(arrivals.bytes.begin(), arrivals.bytes.end(), 0.0);
+  std::map<Rank, Seconds> ends;
+  for (std::size_t i = 0; i < arrivals.at.size(); ++i) {
+    ends[arrivals.with[i]] = arrivals.at[i];
+  }
+  double sum = 0;
+  for (const auto& [rank, end] : ends) {
+    sum += std::min(1.0, end * bandwidth / all);
+  }
+  return sum / static_cast<double>(ends.size());
+}
+
+// The same for equal transfers with these weights on one link.
+double mean_end(std::vector<double> weights) {
+  std::ranges::sort(weights, std::greater<>());
+  double rest = std::accumulate(weights.begin(), weights.end(), 0.0);
+  double served = 0;  // per weight
+  double now = 0;
+  double sum = 0;
+  for (const double weight : weights) {
+    now += (1 / weight - served) * rest;
+    served = 1 / weight;
+    rest -= weight;
+    sum += now;
+  }
+  return sum / (static_cast<double>(weights.size()) * now);
+}
+
+// On average, with so many weights of such an unevenness.
+double expected_mean_end(std::size_t count, double unevenness) {
+  constexpr int kDraws = 200;
+  Random random(1);
+  double sum = 0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<double> weights(count);
+    std::ranges::generate(weights, [&] { return uneven_weight(random, unevenness); });
+    sum += mean_end(weights);
+  }
+  return sum / kDraws;
+}
+
 }  // namespace
 
 double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip) {
@@ -71,6 +124,23 @@ double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip) {
     }
   }
   return best;
+}
+
+double unevenness_of(const std::vector<ProbeArrivals>& exchanges, double bandwidth,
+                     std::size_t senders) {
+  constexpr double kMost = 2;
+  constexpr double kPrecision = 1e-3;
+  std::vector<double> ends;
+  std::ranges::transform(exchanges, std::back_inserter(ends),
+                         [&](const ProbeArrivals& each) { return mean_end(each, bandwidth); });
+  const double target = median(ends);
+  double low = 0;
+  double high = kMost;
+  while (high - low > kPrecision) {
+    const double middle = (low + high) / 2;
+    (expected_mean_end(senders, middle) > target ? low : high) = middle;
+  }
+  return low;
 }
 
 MeasuredLinks LinkDirector::measure(const std::vector<int>& machines, int ranks) {
@@ -136,6 +206,7 @@ void LinkDirector::measure_between(MeasuredLinks& links) {
   }
   const auto at_once = rates(shifted(ranks, 1), round_trip, kRepeats);
   links.together = std::accumulate(at_once.begin(), at_once.end(), 0.0);
+  links.unevenness = unevenness(links);
 }
 
 std::vector<std::vector<Seconds>> LinkDirector::latencies(const std::vector<Rank>& ranks) {
@@ -219,6 +290,31 @@ std::vector<ProbeArrivals> LinkDirector::exchange(const std::vector<Exchange>& e
     arrivals.push_back(report(each.by));
   }
   return arrivals;
+}
+
+std::optional<double> LinkDirector::unevenness(const MeasuredLinks& links) {
+  const std::vector<Rank> ranks = first_ranks(links.machines);
+  const double usual = median(links.down);
+  std::vector<Rank> alike;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const auto is_usual = [&](double rate) { return std::abs(rate / usual - 1) < kAlike; };
+    if (is_usual(links.up[i]) && is_usual(links.down[i])) {
+      alike.push_back(ranks[i]);
+    }
+  }
+  if (alike.size() < kFewestAlike) {
+    return std::nullopt;
+  }
+  const auto senders = static_cast<double>(alike.size() - 1);
+  const double bytes = std::max(2 * kLongEnough * usual, kBytesOfEach * senders);
+  std::vector<ProbeArrivals> all;
+  for (std::size_t i = 0; i < std::min(alike.size(), kMostReceivers); ++i) {
+    const Exchange each = fan(alike, i, true, std::vector<double>(alike.size(), 1));
+    for (int repeat = 0; repeat < kRepeats; ++repeat) {
+      all.push_back(exchange({each}, bytes).front());
+    }
+  }
+  return unevenness_of(all, usual, alike.size() - 1);
 }
 
 // One rank at a time. The first time, the numbers are not in memory yet.

@@ -2,6 +2,7 @@
 // and makes links of the times that the ranks report.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "motley/node/node.h"
@@ -15,6 +16,11 @@ namespace motley {
 // transfer by far, and nothing makes bytes arrive before the link can carry them. The first cannot
 // arrive before a round trip without bytes is over.
 double arrival_rate(const ProbeArrivals& arrivals, Seconds round_trip);
+
+// The cluster.unevenness with which an average one of so many equal transfers ends as early,
+// relative to the last one, as in these exchanges.
+double unevenness_of(const std::vector<ProbeArrivals>& exchanges, double bandwidth,
+                     std::size_t senders);
 
 class LinkDirector {
  public:
@@ -43,6 +49,8 @@ class LinkDirector {
   void measure_between(MeasuredLinks& links);
   std::vector<std::vector<Seconds>> latencies(const std::vector<Rank>& ranks);
   Seconds latency(Rank one, Rank other);
+  // nullopt if too few machines have like links.
+  std::optional<double> unevenness(const MeasuredLinks& links);
   double memory_bandwidth(const std::vector<Rank>& ranks);
   void end(int ranks);
 

@@ -32,13 +32,13 @@ class ProbeParticipant {
           node_.send(message.from, kProbeChannel, probe_header(ProbeKind::kReceived, bytes));
           break;
         case ProbeKind::kReceived:
-          on_arrival(message.header.a);
+          on_arrival(message.from, message.header.a);
           break;
         case ProbeKind::kPull:
           send_pieces(std::array{message.from}, std::array{message.header.a}, ProbeKind::kPulled);
           break;
         case ProbeKind::kPulled:
-          on_arrival(bytes);
+          on_arrival(message.from, bytes);
           break;
         case ProbeKind::kProcess:
           process(message.header.a);
@@ -72,9 +72,10 @@ class ProbeParticipant {
     }
   }
 
-  void on_arrival(std::int64_t bytes) {
+  void on_arrival(Rank from, std::int64_t bytes) {
     arrivals_.at.push_back(node_.now() - began_);
     arrivals_.bytes.push_back(bytes);
+    arrivals_.with.push_back(from);
     awaited_ -= bytes;
     if (awaited_ > 0) {
       return;
@@ -99,6 +100,7 @@ class ProbeParticipant {
       node_.process(kBytes, [&] { std::ranges::transform(sum, more, sum.begin(), std::plus<>()); });
       done.at.push_back(node_.now() - began);
       done.bytes.push_back(kBytes);
+      done.with.push_back(node_.rank());
     }
     node_.send(kCoordinator, kProbeChannel, {}, encode_arrivals(done));
   }

@@ -18,6 +18,8 @@
 //   So a link that is faster than those of the others is found, too.
 // - Together: each machine sends to the next at once. If that is less than their links allow, they
 //   share something else (cluster.backbone).
+// - Unevenness: several machines with like links send to one of them; how long before the last does
+//   an average one end?
 // - Within a machine: each of its workers sends to the next at once.
 // - Memory: how fast a rank adds numbers, for Node::process().
 //

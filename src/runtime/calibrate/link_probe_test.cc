@@ -62,15 +62,15 @@ TEST(LinkProbe, FindsASlowWorker) {
 }
 
 TEST(ArrivalRate, LeavesOutHowATransferEnds) {
-  EXPECT_DOUBLE_EQ(arrival_rate({{2, 3, 4, 5, 6, 20}, {1, 1, 1, 1, 1, 1}}, 1), 1);
+  EXPECT_DOUBLE_EQ(arrival_rate({{2, 3, 4, 5, 6, 20}, {1, 1, 1, 1, 1, 1}, {}}, 1), 1);
 }
 
 // What was lost came late, and then all at once.
 TEST(ArrivalRate, IsNotMisledByWhatArrivesTogether) {
-  EXPECT_DOUBLE_EQ(arrival_rate({{1, 4, 4, 4, 5, 6}, {1, 1, 1, 1, 1, 1}}, 0), 1);
+  EXPECT_DOUBLE_EQ(arrival_rate({{1, 4, 4, 4, 5, 6}, {1, 1, 1, 1, 1, 1}, {}}, 0), 1);
 }
 
-TEST(ArrivalRate, OfOnePieceIsTheWhole) { EXPECT_DOUBLE_EQ(arrival_rate({{2}, {6}}, 0), 3); }
+TEST(ArrivalRate, OfOnePieceIsTheWhole) { EXPECT_DOUBLE_EQ(arrival_rate({{2}, {6}, {}}, 0), 3); }
 
 TEST(LinkProbe, FindsAFastServerAndHowLinksDifferBothWays) {
   Job job = simulated_job("ps_bsp", equal_speeds(6), 64, 100);
@@ -105,6 +105,17 @@ TEST(LinkProbe, FindsAFarWorker) {
   const MeasuredLinks links = measure(job);
   EXPECT_NEAR(links.latency[0][1] / 5e-5, 1, 0.02);
   EXPECT_NEAR(links.latency[3][1] / 1e-2, 1, 0.02);
+}
+
+TEST(LinkProbe, FindsHowUnevenlyConnectionsShareALink) {
+  for (const double unevenness : {0.0, 0.1, 0.3}) {
+    Job job = simulated_job("all_reduce", equal_speeds(8), 64, 100);
+    job.cluster.bandwidth.assign(8, 1e8);
+    job.cluster.unevenness = unevenness;
+    const MeasuredLinks links = measure(job);
+    EXPECT_NEAR(*links.unevenness, unevenness, 0.02 + 0.15 * unevenness);
+    expect_all(links.down, job.cluster.bandwidth);
+  }
 }
 
 // The probe is passed to worker processes as text.

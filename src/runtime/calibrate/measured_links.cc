@@ -176,6 +176,9 @@ std::vector<Setting> settings_between(const MeasuredLinks& links, int workers, i
   if (links.together < kShared * allowed_together(links)) {
     settings.push_back({"backbone", number(links.together)});
   }
+  if (links.unevenness) {
+    settings.push_back({"unevenness", fmt::format("{:.2g}", *links.unevenness)});
+  }
   return settings;
 }
 
@@ -226,6 +229,7 @@ Figures figures_of(const MeasuredLinks& links) {
   figures.push_back({"down", links.down});
   figures.push_back({"together", links.together});
   figures.push_back({"memory_bandwidth", links.memory_bandwidth});
+  figures.push_back({"unevenness", figure_of(links.unevenness)});
   return figures;
 }
 
@@ -254,6 +258,9 @@ Result<MeasuredLinks> links_of(const Figures& figures) {
   links.down = *down;
   links.together = *together;
   links.memory_bandwidth = *memory;
+  if (const auto* unevenness = find<double>(figures, "unevenness")) {
+    links.unevenness = *unevenness;
+  }
   return links;
 }
 

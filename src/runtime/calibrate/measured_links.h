@@ -28,6 +28,7 @@ struct MeasuredLinks {
   std::vector<std::vector<Seconds>> latency;  // half a round trip; 0 from a machine to itself
   std::vector<double> up;                     // bytes per second to all the others
   std::vector<double> down;                   // from all the others
+  std::optional<double> unevenness;           // of the shares of a link
   double together = 0;  // bytes per second in all if each sends to the next at once
 
   int machine_count() const;

@@ -110,6 +110,13 @@ TEST(MeasuredLinks, WhatAllShareIsTheBackbone) {
   EXPECT_EQ(keys_of(links, 4).at("backbone"), "1e+08");
 }
 
+TEST(MeasuredLinks, ConnectionsMayShareUnevenly) {
+  MeasuredLinks links = links_between({1e8, 1e8, 1e8}, {1e8, 1e8, 1e8});
+  EXPECT_FALSE(keys_of(links, 3).contains("unevenness"));
+  links.unevenness = 0.1234;
+  EXPECT_EQ(keys_of(links, 3).at("unevenness"), "0.12");
+}
+
 TEST(MeasuredLinks, ReplacesWhatTheJobSaidOtherwise) {
   ClusterSpec cluster;
   cluster.workers = 2;
@@ -129,6 +136,7 @@ TEST(MeasuredLinks, ReplacesWhatTheJobSaidOtherwise) {
 TEST(MeasuredLinks, FiguresHoldAll) {
   MeasuredLinks links = links_between({1e8, 2e8}, {3e8, 4e8});
   links.within = {1e-5, 5e9};
+  links.unevenness = 0.2;
   const auto again = links_of(figures_of(links));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->machines, links.machines);
@@ -136,6 +144,7 @@ TEST(MeasuredLinks, FiguresHoldAll) {
   EXPECT_EQ(again->up, links.up);
   EXPECT_EQ(again->down, links.down);
   EXPECT_EQ(again->together, links.together);
+  EXPECT_EQ(again->unevenness, links.unevenness);
   EXPECT_EQ(again->within->bandwidth, links.within->bandwidth);
   EXPECT_FALSE(links_of({}));
 }

@@ -56,6 +56,7 @@ struct ProbeOrder {
 struct ProbeArrivals {
   std::vector<Seconds> at;  // since the beginning of the exchange
   std::vector<std::int64_t> bytes;
+  std::vector<Rank> with;  // the other rank
 };
 
 inline Payload encode_order(const ProbeOrder& order) {
@@ -85,6 +86,7 @@ inline Payload encode_arrivals(const ProbeArrivals& arrivals) {
   ByteWriter writer;
   writer.put_numbers(std::span<const Seconds>(arrivals.at));
   writer.put_numbers(std::span<const std::int64_t>(arrivals.bytes));
+  writer.put_numbers(std::span<const Rank>(arrivals.with));
   return Payload::copy_of(writer.bytes());
 }
 
@@ -94,7 +96,9 @@ inline ProbeArrivals decode_arrivals(const Payload& payload) {
   ProbeArrivals arrivals;
   arrivals.at = reader.get_numbers<Seconds>();
   arrivals.bytes = reader.get_numbers<std::int64_t>();
-  if (!reader.complete() || arrivals.at.empty() || arrivals.at.size() != arrivals.bytes.size()) {
+  arrivals.with = reader.get_numbers<Rank>();
+  if (!reader.complete() || arrivals.at.empty() || arrivals.at.size() != arrivals.bytes.size() ||
+      arrivals.at.size() != arrivals.with.size()) {
     throw std::runtime_error("a worker's report is damaged");
   }
   return arrivals;
