@@ -51,7 +51,7 @@ void CodedReducer::prepare() {
 // Each starts with a different owner, so that they do not all send to the same one.
 void CodedReducer::send_contributions(Block numbers, std::span<const float> tail) {
   if (!tail.empty()) {
-    std::ranges::copy(tail, tails_.begin() + self_ * static_cast<int>(Replica::kTail));
+    std::ranges::copy(tail, tails_.begin() + static_cast<std::ptrdiff_t>(Replica::kTail) * self_);
   }
   for (int distance = 1; distance < size_; ++distance) {
     const Rank owner = after(distance);
