@@ -133,7 +133,7 @@ class RealHarness final : public NodeHarness {
   void keep_first(std::exception_ptr error) {
     std::lock_guard lock(mutex_);
     if (!first_error_) {
-      first_error_ = error;
+      first_error_ = std::move(error);
     }
   }
 

@@ -52,7 +52,7 @@ TEST(Random, BelowIsInRangeAndEvenlySpread) {
   for (int i = 0; i < kDraws; ++i) {
     low += random.below(kBound) < kBound / 3 ? 1 : 0;
   }
-  EXPECT_NEAR(low, kDraws / 3, 500);
+  EXPECT_NEAR(low, kDraws / 3.0, 500);
 }
 
 TEST(Random, UniformIsInTheUnitInterval) {
@@ -97,9 +97,9 @@ TEST(Random, ShuffleGivesEveryOrderEquallyOften) {
   Random random(7);
   std::vector<int> counts(6);
   for (int i = 0; i < 60'000; ++i) {
-    std::vector<int> items = {0, 1, 2};
+    std::vector<std::size_t> items = {0, 1, 2};
     random.shuffle(std::span(items));
-    ++counts[static_cast<std::size_t>(items[0] * 2 + (items[1] > items[2] ? 1 : 0))];
+    ++counts[items[0] * 2 + (items[1] > items[2] ? 1 : 0)];
   }
   for (int count : counts) {
     EXPECT_NEAR(count, 10'000, 500);

@@ -17,8 +17,7 @@ std::size_t at(Rank worker) { return static_cast<std::size_t>(worker); }
 // Sorts, and removes duplicates and the worker itself.
 std::vector<Rank> tidy(std::vector<Rank> ranks, Rank self) {
   std::ranges::sort(ranks);
-  const auto repeated = std::ranges::unique(ranks);
-  ranks.erase(repeated.begin(), repeated.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());  // clang 14 has no subranges
   std::erase(ranks, self);
   return ranks;
 }

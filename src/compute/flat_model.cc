@@ -29,7 +29,7 @@ torch::Tensor flatten(const std::vector<torch::Tensor>& tensors) {
   for (const torch::Tensor& tensor : tensors) {
     size += tensor.numel();
   }
-  const torch::Tensor block = torch::empty({size});
+  torch::Tensor block = torch::empty({size});
   const auto windows = windows_like(tensors, block);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     windows[i].copy_(tensors[i].detach());

@@ -11,7 +11,7 @@ namespace motley {
 namespace {
 
 std::map<std::string, double> map_of(const Scalars& scalars) {
-  const std::map<std::string, double> all(scalars.begin(), scalars.end());
+  std::map<std::string, double> all(scalars.begin(), scalars.end());
   EXPECT_EQ(all.size(), scalars.size()) << "a name occurs twice";
   return all;
 }

@@ -112,7 +112,7 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
 
 Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunMonitor&)>& body) {
   const RunOutcome outcome = body(*watch_);
-  const Summary summary = summarize(watch_->record(), outcome);
+  Summary summary = summarize(watch_->record(), outcome);
   if (dir_) {
     if (const std::string model = task.model_file(outcome.model); !model.empty()) {
       write_or_throw(*dir_, "model.pt", model);

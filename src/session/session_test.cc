@@ -172,7 +172,10 @@ TEST(Run, CallsOutOfTurnEndIt) {
     Toy toy;
     RunHooks hooks;
     motley::Run* self = nullptr;
-    hooks.evaluate = [&](const Snapshot&) { return self->begin() ? Evaluation{} : Evaluation{}; };
+    hooks.evaluate = [&](const Snapshot&) {
+      self->begin();
+      return Evaluation{};
+    };
     motley::Run run(*program.session, {.batch = 30, .eval_every = 1}, *toy.replica, 300, hooks);
     self = &run;
     EXPECT_THROW(misuse(run, toy), std::logic_error);

@@ -127,7 +127,7 @@ TEST(SimClusterFault, ANodeCallInsideACatchBlockDoesNoHarm) {
 TEST(SimClusterFault, StoppingUnwindsWhateverAnActivityDoes) {
   SimCluster cluster(uniform_cluster(6));
   int unwound = 0;
-  const auto start = [&](Rank rank, std::function<void(Node&)> what) {
+  const auto start = [&](Rank rank, const std::function<void(Node&)>& what) {
     cluster.start(rank, [&unwound, what](Node& node) {
       Leaving leaving(unwound);
       what(node);

@@ -110,7 +110,7 @@ TEST_F(SchedulerTest, ABodyOutsideRunsOnTheBigStackAtTheSameMoment) {
   scheduler_.start([&] {
     scheduler_.wait_until(1);
     scheduler_.run_outside([&] {
-      std::array<volatile char, 512 << 10> room;  // eight times a fiber's stack
+      std::array<volatile unsigned char, 512 << 10> room;  // eight times a fiber's stack
       room[0] = 1;
       room[room.size() - 1] = 1;
       on_big_stack = room[0];

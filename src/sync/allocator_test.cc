@@ -99,7 +99,7 @@ RC_GTEST_PROP(Allocator, AllRanksHoldTheSameSharesAtEveryMoment, ()) {
 TEST(Allocator, ScalesEachWorkersOwnBatch) {
   for (const char* allocation : {"adaptive", "dynamic"}) {
     const Job job = job_of({1, 2, 4, 0.5}, 600, allocation);
-    const LedgerOptions ledger = ledger_of(20 * 600, 600);
+    const LedgerOptions ledger = ledger_of(12'000, 600);
     const auto ended = run(job, ledger, Advance::kAtOwnPace, 200);
     const Shares best = integer_shares(600, job.cluster.speeds);
     for (std::size_t rank = 0; rank < ended.size(); ++rank) {
@@ -118,7 +118,7 @@ TEST(Allocator, StepsOfTheirOwnPaceNeedNobodyToAnswer) {
     cluster.start(rank, [&](Node& node) {
       Journal unread(0);
       Allocator allocator(node, job, ledger, Advance::kAtOwnPace, unread);
-      for (int step = 1; step <= 50; ++step) {
+      for (std::int64_t step = 1; step <= 50; ++step) {
         node.busy(node.rank() == 2 ? 100.0 : 0.1, [] {});
         allocator.take_effect();
         allocator.after_step(allocator.next_share(), 0.1, step * 300);
@@ -141,7 +141,8 @@ TEST(Allocator, AShortStepIsSharedInProportion) {
       Journal unread(0);
       Allocator allocator(node, job, ledger_of(1'000, 100), Advance::kTogether, unread);
       for (const Shares& shares : expected) {
-        const auto count = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
+        const auto count = static_cast<std::int64_t>(
+            std::accumulate(shares.begin(), shares.end(), std::size_t{0}));
         const StepSamples step{3, 70, count};
         EXPECT_EQ(allocator.part_of(step), share_of(step, shares, node.rank())) << count;
       }

@@ -53,7 +53,8 @@ void CodedReducer::prepare() {
 // Each starts with a different owner, so that they do not all send to the same one.
 void CodedReducer::send_contributions(Block numbers, Block tail) {
   if (!tail.phantom()) {
-    std::ranges::copy(tail.floats(), tails_.begin() + self_ * static_cast<int>(Replica::kTail));
+    std::ranges::copy(tail.floats(),
+                      tails_.begin() + static_cast<std::ptrdiff_t>(Replica::kTail) * self_);
   }
   for (int distance = 1; distance < size_; ++distance) {
     const Rank owner = after(distance);

@@ -430,7 +430,7 @@ TEST(Hop, EvaluatesAsOftenAsAskedAndEndsAtTheTarget) {
 TEST(Hop, OfFewWorkersIsTraining) {
   for (const int workers : {1, 2}) {
     Job job = hop_job(equal_speeds(workers), GraphKind::kRing, 300);
-    job.train.batch = 50 * workers;
+    job.train.batch = std::int64_t{50} * workers;
     ToyTask task(1'000, 10, 3, 0.1);
     QuietMonitor monitor;
     simulate(job, task, monitor);
