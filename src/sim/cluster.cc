@@ -42,11 +42,11 @@ std::string name_of(Rank rank) {
 
 class SimCluster::Impl final : private Scheduler::Owner {
  public:
-  Impl(const ClusterSpec& spec, int servers)
+  Impl(const ClusterSpec& spec, int servers, std::uint64_t seed)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
         per_memory_byte_(spec.memory_bandwidth ? 1 / *spec.memory_bandwidth : 0),
-        network_(spec, servers),
+        network_(spec, servers, seed),
         scheduler_(*this) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
     for (Rank rank = kCoordinator; rank < ranks_; ++rank) {
@@ -448,8 +448,8 @@ void SimCluster::Impl::SimNode::wait_for(Seconds duration) {
   home.throw_if_over();
 }
 
-SimCluster::SimCluster(const ClusterSpec& spec, int servers)
-    : impl_(std::make_unique<Impl>(spec, servers)) {}
+SimCluster::SimCluster(const ClusterSpec& spec, int servers, std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(spec, servers, seed)) {}
 SimCluster::~SimCluster() = default;
 
 void SimCluster::start(Rank rank, std::function<void(Node&)> body) {

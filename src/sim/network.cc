@@ -9,6 +9,8 @@
 namespace motley {
 namespace {
 
+constexpr std::uint64_t kWeightStream = 0x3e1647;
+
 double up_of(const ClusterSpec& spec, std::size_t worker) {
   return (spec.bandwidth_up.empty() ? spec.bandwidth : spec.bandwidth_up).at(worker);
 }
@@ -22,15 +24,16 @@ bool has_links(const ClusterSpec& spec) {
 
 }  // namespace
 
-Network::Network(const ClusterSpec& spec, int servers)
+Network::Network(const ClusterSpec& spec, int servers, std::uint64_t seed)
     : workers_(spec.workers),
       efficiency_(spec.tcp_efficiency),
       unevenness_(spec.unevenness),
       latency_(spec.latency),
       memory_latency_(spec.memory_latency),
-      keeps_order_(std::ranges::any_of(spec.events, [](const ClusterEvent& event) {
-        return event.kind == EventKind::kLatency;
-      })) {
+      keeps_order_(std::ranges::any_of(
+          spec.events,
+          [](const ClusterEvent& event) { return event.kind == EventKind::kLatency; })),
+      random_(seed, kWeightStream) {
   place_ranks(spec, servers);
   if (!spec.hosts.empty()) {
     latency_.leave_out_machines(spec.hosts);

@@ -40,7 +40,7 @@ class Network {
   };
 
   // The ranks of servers follow those of the workers. Without bandwidths, links are unlimited.
-  Network(const ClusterSpec& spec, int servers);
+  Network(const ClusterSpec& spec, int servers, std::uint64_t seed = 1);
 
   // Returns the arrival if nothing limits the message. Otherwise it departs later.
   std::optional<Seconds> send(MessageId message, Rank from, Rank to, std::size_t bytes,
@@ -123,7 +123,7 @@ class Network {
   const Seconds memory_latency_;
   const bool keeps_order_;  // the job has events that change latencies
   std::unordered_map<std::uint64_t, Seconds> last_arrival_;  // by connection, if keeps_order_
-  Random random_{1};                                         // of weights
+  Random random_;                                            // of weights
   FairFlows flows_;
   LinkId backbone_ = kUnlimited;
   std::vector<Machine> machines_;        // the first is kNoMachine

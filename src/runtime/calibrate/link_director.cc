@@ -307,14 +307,18 @@ std::optional<double> LinkDirector::unevenness(const MeasuredLinks& links) {
   }
   const auto senders = static_cast<double>(alike.size() - 1);
   const double bytes = std::max(2 * kLongEnough * usual, kBytesOfEach * senders);
-  std::vector<ProbeArrivals> all;
-  for (std::size_t i = 0; i < std::min(alike.size(), kMostReceivers); ++i) {
-    const Exchange each = fan(alike, i, true, std::vector<double>(alike.size(), 1));
-    for (int repeat = 0; repeat < kRepeats; ++repeat) {
-      all.push_back(exchange({each}, bytes).front());
+  double sum = 0;
+  for (const bool pull : {false, true}) {
+    std::vector<ProbeArrivals> all;
+    for (std::size_t i = 0; i < std::min(alike.size(), kMostReceivers); ++i) {
+      const Exchange each = fan(alike, i, pull, std::vector<double>(alike.size(), 1));
+      for (int repeat = 0; repeat < kRepeats; ++repeat) {
+        all.push_back(exchange({each}, bytes).front());
+      }
     }
+    sum += unevenness_of(all, usual, alike.size() - 1);
   }
-  return unevenness_of(all, usual, alike.size() - 1);
+  return sum / 2;
 }
 
 // One rank at a time. The first time, the numbers are not in memory yet.

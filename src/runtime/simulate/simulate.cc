@@ -41,7 +41,7 @@ class Simulation {
         monitor_(monitor),
         training_samples_(task.training_samples()),
         logic_(rules_of(job, training_samples_)),
-        cluster_(job.cluster, servers_of(job)) {
+        cluster_(job.cluster, servers_of(job), job.seed) {
     if (job.cluster.workers > RingMeeting::kMostByMessage) {
       meeting_ = std::make_unique<RingMeeting>(job.cluster.workers, ground());
     }
