@@ -384,7 +384,7 @@ void topk_encode(std::span<const float> values, std::size_t kept, std::span<std:
 
 Status topk_check(std::span<const std::byte> bytes, std::size_t count) {
   if (count == 0 || bytes.size() < kHeadBytes) {
-    return bytes.size() == 0 && count == 0
+    return bytes.empty() && count == 0
                ? Status()
                : fail("topk: {} bytes for {} numbers", bytes.size(), count);
   }

@@ -134,7 +134,8 @@ TEST(StageSwitch, HappensOnceAndNeverBack) {
       level *= std::exp(0.2 * random.normal() - 0.02);
       const auto samples = static_cast<std::int64_t>(1 + random.below(200));
       if (random.below(10) == 0) {
-        report(stage, random.below(2) == 0 ? kNan : kInfinite, samples);
+        const double wrong = random.below(2) == 0 ? kNan : kInfinite;
+        report(stage, wrong, samples);
       } else {
         report(stage, level * random.uniform() * 2, samples);
         seen += samples;
