@@ -24,7 +24,7 @@ std::string small_job(const std::string& more) { return "name = \"small\"\n" + m
 
 // Files with one mistake each; FILES stands for their folder.
 void write_bad_files(const ScratchDir& scratch) {
-  constexpr std::size_t kImage = 28 * 28;  // pixels
+  constexpr std::size_t kImage = 784;  // pixels
   auto number = [](std::uint32_t value) {
     return std::string{static_cast<char>(value >> 24), static_cast<char>(value >> 16),
                        static_cast<char>(value >> 8), static_cast<char>(value)};

@@ -27,7 +27,7 @@ double square(double x) { return x * x; }
 // True if many of the times are further from the middle than jitter explains. The latest are left
 // out, because they may come from after a change of speed.
 bool restless(const std::deque<Seconds>& times, const Middle& middle) {
-  const std::size_t latest = std::min<std::size_t>(times.size() / 2, 2 * SpeedEstimate::kFewest);
+  const std::size_t latest = std::min(times.size() / 2, std::size_t{2} * SpeedEstimate::kFewest);
   const auto end = times.end() - static_cast<std::ptrdiff_t>(latest);
   const auto disturbed = std::count_if(times.begin(), end, [&](Seconds time) {
     return std::abs(time - middle.median) > kJitter * middle.median;
@@ -165,7 +165,7 @@ StepCost SpeedEstimate::end_window() {
     forget_what_is_no_line(window);
   } else if (contradicts(*same, window)) {
     // If many steps are slow, a few slow ones in a row are chance: require more of them.
-    if (restless(same->times, same->middle) && window_.size() < 2 * kFewest) {
+    if (restless(same->times, same->middle) && window_.size() < std::size_t{2} * kFewest) {
       return cost_;
     }
     forget_other_speed(*same, window);

@@ -36,7 +36,7 @@ std::size_t topk_size(std::size_t count, std::size_t kept);
 
 // Scratch space for counting. The caller keeps it between calls, because stacks of fibers are
 // small.
-inline constexpr std::size_t kTopkCounts = 2 * 2048;
+inline constexpr std::size_t kTopkCounts = std::size_t{2} * 2048;
 
 // `bytes` must have topk_size(values.size(), kept); 0 < kept <= values.size() < 2^32.
 void topk_encode(std::span<const float> values, std::size_t kept, std::span<std::byte> bytes,

@@ -154,7 +154,7 @@ TEST(FrameReader, KnowsWhenAFrameIsCutShort) {
     FrameReader reader(kDefaultPayloadLimit);
     ASSERT_TRUE(feed(
         reader, std::span(stream).first(length), [] { return std::size_t{777}; },
-        [](Frame) -> Status { return {}; }));
+        [](const Frame&) -> Status { return {}; }));
     EXPECT_TRUE(reader.in_frame()) << length;
   }
 }
@@ -167,7 +167,7 @@ TEST(FrameReader, StopsWhenTheSinkRefuses) {
   FrameReader reader(kDefaultPayloadLimit);
   const Status status = feed(
       reader, stream, [] { return std::size_t{10'000}; },
-      [&](Frame) -> Status {
+      [&](const Frame&) -> Status {
         ++seen;
         return fail("no more");
       });
@@ -204,7 +204,7 @@ TEST(FrameReader, SurvivesThousandsOfMutations) {
     FrameReader reader(kDefaultPayloadLimit);
     const Status status = feed(
         reader, stream, [&] { return static_cast<std::size_t>(random.below(3'000) + 1); },
-        [&](Frame frame) -> Status {
+        [&](const Frame& frame) -> Status {
           received += kFrameBytes + frame.message.payload.size();
           return {};
         });

@@ -50,7 +50,7 @@ class TcpFabric::Outgoing : public std::enable_shared_from_this<Outgoing> {
   bool write_queue();
   bool write_some(Queued& frame);
   void wait_for_room();
-  void broke(std::string reason);
+  void broke(const std::string& reason);
 
   TcpFabric* fabric_;  // null once shut; driving thread only
   Driver& driver_;

@@ -180,7 +180,7 @@ void TcpFabric::Outgoing::wait_for_room() {
   }
 }
 
-void TcpFabric::Outgoing::broke(std::string reason) {
+void TcpFabric::Outgoing::broke(const std::string& reason) {
   {
     std::lock_guard lock(mutex_);
     state_ = State::kDead;

@@ -22,7 +22,8 @@ constexpr auto kDeadline = 20s;
 // One end of a fabric and the messages that arrived there.
 class End final : public FabricSink {
  public:
-  explicit End(Rank rank, TcpOptions options = {}) : fabric_(driver_, *this, with(rank, options)) {}
+  explicit End(Rank rank, TcpOptions options = {})
+      : fabric_(driver_, *this, with(rank, std::move(options))) {}
 
   void on_message(Message message) override {
     std::lock_guard lock(driver_.mutex());

@@ -15,7 +15,7 @@ constexpr std::size_t kBarWidth = 24;
 constexpr std::string_view kWorkerHead = "  worker  samples/s  share  waits  now";
 
 std::string clock_text(Seconds seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const long whole = std::lround(seconds);
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }

@@ -107,7 +107,7 @@ TEST(CodedReducer, EveryWorkerEndsWithTheSameBitsNearTheSum) {
   std::uint64_t seed = 0;
   for (const CodecKind kind : kCoded) {
     for (int workers = 1; workers <= 5; ++workers) {
-      for (const std::size_t size : {0, 1, 2, 3, 4, 7, 1'000, 5'003}) {
+      for (const std::size_t size : {0U, 1U, 2U, 3U, 4U, 7U, 1'000U, 5'003U}) {
         for (const bool feedback : {false, true}) {
           const Blocks before = random_blocks(workers, size, ++seed);
           Blocks blocks = before;

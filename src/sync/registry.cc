@@ -39,7 +39,7 @@ struct Registry {
 };
 
 Registry& registry() {
-#define MOTLEY_ADDRESS(value) &value,
+#define MOTLEY_ADDRESS(value) &(value),
   static Registry known{{MOTLEY_METHODS(MOTLEY_ADDRESS)}, nullptr};
 #undef MOTLEY_ADDRESS
   return known;

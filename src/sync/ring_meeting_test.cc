@@ -141,7 +141,7 @@ TEST(RingTimes, EmptyChunksAreNotSent) {
     EXPECT_GE(member.at, 7);
     EXPECT_LE(member.at, 7 + 8 * 0.25);
   }
-  EXPECT_EQ(bytes, 3 * 8 * (sizeof(float) + kFrameBytes));
+  EXPECT_EQ(bytes, 24 * (sizeof(float) + kFrameBytes));
 }
 
 TEST(RingMeeting, EndsWithTheRunAndWithALostWorker) {

@@ -60,7 +60,8 @@ Standardisation standardise(std::span<const std::uint8_t> images, std::size_t wi
       squares[i] += value * value;
     }
   }
-  const auto count = static_cast<double>(images.size() / width);
+  const std::size_t images_in_all = images.size() / width;
+  const auto count = static_cast<double>(images_in_all);
   const std::size_t plane = width / channels;
   Standardisation result;
   for (std::size_t channel = 0; channel < channels; ++channel) {

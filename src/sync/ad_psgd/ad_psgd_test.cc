@@ -30,7 +30,7 @@ Job any_job(std::uint64_t seed) {
   for (int i = 0; i < workers; ++i) {
     speeds.push_back(0.1 + random.uniform());
   }
-  Job job = simulated_job("ad_psgd", speeds, 3 * workers,
+  Job job = simulated_job("ad_psgd", speeds, std::int64_t{3} * workers,
                           1 + static_cast<std::int64_t>(random.below(40)));
   job.seed = seed;
   job.strategy.of<AdPsgdOptions>().graph =

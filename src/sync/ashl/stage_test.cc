@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -134,7 +135,8 @@ TEST(StageSwitch, HappensOnceAndNeverBack) {
       level *= std::exp(0.2 * random.normal() - 0.02);
       const auto samples = static_cast<std::int64_t>(1 + random.below(200));
       if (random.below(10) == 0) {
-        report(stage, random.below(2) == 0 ? kNan : kInfinite, samples);
+        const bool nan = random.below(2) == 0;
+        report(stage, std::array{kInfinite, kNan}[nan ? 1 : 0], samples);
       } else {
         report(stage, level * random.uniform() * 2, samples);
         seen += samples;

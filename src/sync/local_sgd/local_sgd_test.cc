@@ -94,7 +94,7 @@ Slopes slopes(const std::vector<float>& values) {
 RC_GTEST_PROP(LocalSgd, OneStepBetweenAveragesIsAllReduce, ()) {
   const int workers = *rc::gen::inRange(1, 6);
   const bool has_momentum = *rc::gen::arbitrary<bool>();
-  const auto batch = *rc::gen::inRange<std::int64_t>(2 * workers, 60);
+  const auto batch = *rc::gen::inRange<std::int64_t>(std::int64_t{2} * workers, 60);
   const std::int64_t rest = has_momentum ? 0 : *rc::gen::inRange<std::int64_t>(0, batch);
   ToyTask task(4 * batch + rest, 20, 5, 0.02, has_momentum ? 0.9 : 0);
   Job job = local_job(equal_speeds(workers), batch, 30, 1);

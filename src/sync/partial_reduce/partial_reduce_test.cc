@@ -134,8 +134,8 @@ RC_GTEST_PROP(PartialReduce, ConservesTheSumOfAllModels, ()) {
   for (int i = 0; i < workers; ++i) {
     speeds.push_back(*rc::gen::inRange(1, 5));
   }
-  Job job =
-      job_of(speeds, *rc::gen::inRange(2, workers + 1), 10 * workers, *rc::gen::inRange(1, 30));
+  Job job = job_of(speeds, *rc::gen::inRange(2, workers + 1), std::int64_t{10} * workers,
+                   *rc::gen::inRange(1, 30));
   job.strategy.of<PartialReduceOptions>().filter = *rc::gen::arbitrary<bool>();
   job.strategy.of<PartialReduceOptions>().policy =
       *rc::gen::element(GroupTiming::kCount, GroupTiming::kWindow);
@@ -410,8 +410,8 @@ TEST(PartialReduce, TimesAddUp) {
 // A worker is lost at a random time, while it computes, waits or averages.
 RC_GTEST_PROP(PartialReduce, EndsWhenAWorkerIsLost, ()) {
   const int workers = *rc::gen::inRange(2, 6);
-  const Job job =
-      job_of(equal_speeds(workers), *rc::gen::inRange(2, workers + 1), 10 * workers, 1'000);
+  const Job job = job_of(equal_speeds(workers), *rc::gen::inRange(2, workers + 1),
+                         std::int64_t{10} * workers, 1'000);
   Models models = still_models(workers, *rc::gen::element<std::size_t>(30, 20'000), 1);
   SimCluster cluster(job.cluster);
   start_all(cluster, job, 5'000, models);
