@@ -207,6 +207,7 @@ TEST(Network, MessagesStayInOrderWhenTheLatencyFalls) {
   SentMessages traffic(spec);
   traffic.send(0, 1, 100);
   traffic.drain(1);
+  traffic.network().change_latency(0, 0);
   traffic.network().change_latency(1, 0);
   traffic.send(0, 1, 100, 2);
   EXPECT_EQ(traffic.arrivals(), (std::vector<Seconds>{6, 6}));
