@@ -126,7 +126,9 @@ class FairFlows {
   struct FirstEnd {
     Seconds at;
     std::uint64_t number;
-    friend auto operator<=>(const FirstEnd&, const FirstEnd&) = default;
+    friend bool operator<(const FirstEnd& a, const FirstEnd& b) {
+      return a.at != b.at ? a.at < b.at : a.number < b.number;
+    }
   };
 
   static std::size_t index_of(const Flow& flow, LinkId link);
@@ -163,7 +165,12 @@ class FairFlows {
   bool crosses_other_watched(const Flow& flow) const;
 
   void mark(LinkId link);
-  void settle();
+  void settle() {
+    if (!dirty_.empty()) {
+      compute_levels();
+    }
+  }
+  void compute_levels();
   void compute_level(LinkId id);
   static double fair_level(const Link& link);
   double capture_fastest(LinkId id);

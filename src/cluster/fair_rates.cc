@@ -113,7 +113,7 @@ void FairFlows::mark(LinkId link) {
 
 // In the order of marking, so that a change spreads evenly: the slowest links come to rest first,
 // then those that depend on them, and so on.
-void FairFlows::settle() {
+void FairFlows::compute_levels() {
   for (std::size_t i = 0; i < dirty_.size(); ++i) {
     const LinkId link = dirty_[i];
     compute_level(link);

@@ -1,11 +1,33 @@
 #include "record/trace.h"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <iterator>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+
+namespace {
+
+// Printed in microseconds with three decimals.
+struct TraceTime {
+  motley::Seconds seconds;
+};
+
+}  // namespace
+
+// In integers, which are formatted much faster than doubles: a trace has up to a million times.
+template <>
+struct fmt::formatter<TraceTime> {
+  static constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
+  template <class Context>
+  static auto format(const TraceTime& time, Context& context) {
+    const long long nanoseconds = std::llround(std::abs(time.seconds) * 1e9);
+    return fmt::format_to(context.out(), FMT_COMPILE("{}{}.{:03}"), time.seconds < 0 ? "-" : "",
+                          nanoseconds / 1000, nanoseconds % 1000);
+  }
+};
 
 namespace motley {
 namespace {
@@ -36,7 +58,6 @@ class TraceWriter {
  private:
   // Process ids in a trace start at 1 and are shown in this order: coordinator, workers, servers.
   static int process_of(Rank rank) { return rank + 2; }
-  static double microseconds(Seconds seconds) { return seconds * 1e6; }
 
   // The spans of a worker are contiguous except for those that were dropped.
   struct Gap {
@@ -63,11 +84,13 @@ class TraceWriter {
     return moment <= gap.begin || moment >= gap.end;
   }
 
-  template <class... Parts>
-  void event(fmt::format_string<Parts...> format, Parts&&... parts) {
+  template <class Format, class... Parts>
+  void event(const Format& format, const Parts&... parts) {
+    line_.clear();
+    fmt::format_to(fmt::appender(line_), format, parts...);
     text_ += is_first_ ? "{" : ",\n{";
     is_first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
+    text_.append(line_.data(), line_.size());
     text_ += '}';
   }
 
@@ -76,10 +99,12 @@ class TraceWriter {
   }
 
   void name_process(Rank rank, const std::string& name) {
-    event(R"("ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}})",
+    event(FMT_COMPILE(R"("ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}})"),
           process_of(rank), name);
-    event(R"("ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}})",
-          process_of(rank), rank);
+    event(
+        FMT_COMPILE(
+            R"("ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}})"),
+        process_of(rank), rank);
   }
 
   void name_processes() {
@@ -97,10 +122,10 @@ class TraceWriter {
     const std::string_view name = name_of(span.doing);
     const std::string samples =
         span.samples > 0 ? fmt::format(R"(,"samples":{})", span.samples) : "";
-    event(R"("ph":"X","name":"{}","cat":"{}","pid":{},"tid":0,"ts":{:.3f},"dur":{:.3f},)"
-          R"("args":{{"step":{}{}}})",
-          name, name, process_of(rank), microseconds(span.begin),
-          microseconds(span.end - span.begin), span.step, samples);
+    event(FMT_COMPILE(R"("ph":"X","name":"{}","cat":"{}","pid":{},"tid":0,"ts":{},"dur":{},)"
+                      R"("args":{{"step":{}{}}})"),
+          name, name, process_of(rank), TraceTime{span.begin}, TraceTime{span.end - span.begin},
+          span.step, samples);
   }
 
   // An arrow needs a span at both ends; it is left out if one was dropped. Servers have no spans of
@@ -109,33 +134,37 @@ class TraceWriter {
     if (!has_span_at(exchange.from, exchange.sent) || !has_span_at(to, exchange.received)) {
       return;
     }
-    const double sent = microseconds(exchange.sent);
-    const double received = microseconds(exchange.received);
+    const TraceTime sent{exchange.sent};
+    const TraceTime received{exchange.received};
     if (exchange.from >= record_.facts().workers &&
         answers_.emplace(exchange.from, exchange.sent).second) {
-      event(R"("ph":"X","name":"answer","cat":"exchange","pid":{},"tid":0,"ts":{:.3f},"dur":1)",
+      event(FMT_COMPILE(
+                R"("ph":"X","name":"answer","cat":"exchange","pid":{},"tid":0,"ts":{},"dur":1)"),
             process_of(exchange.from), sent);
     }
     ++arrows_;
-    event(R"("ph":"s","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,"ts":{:.3f},)"
-          R"("args":{{"bytes":{}}})",
+    event(FMT_COMPILE(
+              R"("ph":"s","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,"ts":{},)"
+              R"("args":{{"bytes":{}}})"),
           arrows_, process_of(exchange.from), sent, exchange.bytes);
-    event(R"("ph":"f","bp":"e","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,)"
-          R"("ts":{:.3f})",
+    event(FMT_COMPILE(
+              R"("ph":"f","bp":"e","name":"exchange","cat":"exchange","id":{},"pid":{},"tid":0,)"
+              R"("ts":{})"),
           arrows_, process_of(to), received);
   }
 
   void add_decision(const RunRecord::Decided& decided) {
     const DecisionRecord& decision = decided.decision;
-    event(R"("ph":"i","s":"p","name":{},"cat":"decision","pid":{},"tid":0,"ts":{:.3f},)"
-          R"("args":{{"what":{},"reason":{}}})",
-          quoted(decision.kind), process_of(decided.who), microseconds(decision.at),
+    event(FMT_COMPILE(R"("ph":"i","s":"p","name":{},"cat":"decision","pid":{},"tid":0,"ts":{},)"
+                      R"("args":{{"what":{},"reason":{}}})"),
+          quoted(decision.kind), process_of(decided.who), TraceTime{decision.at},
           quoted(decision.what), quoted(decision.reason));
   }
 
   const RunRecord& record_;
   std::vector<Gap> gaps_;  // by worker
   std::string text_;
+  fmt::memory_buffer line_;
   std::set<std::pair<Rank, Seconds>>
       answers_;  // of servers, which may answer several workers at once
   bool is_first_ = true;

@@ -105,7 +105,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     void spawn(std::string name, std::function<void(Node&)> body) override;
 
    private:
-    Host& host() const { return cluster_.host(rank_); }
+    Host& host() const { return cluster_.known_host(rank_); }
     void wait_for(Seconds duration);
 
     Impl& cluster_;
@@ -138,8 +138,9 @@ class SimCluster::Impl final : private Scheduler::Owner {
 
   Host& host(Rank rank) {
     MOTLEY_CHECK(rank >= kCoordinator && rank < ranks_, "no rank {} among {}", rank, ranks_);
-    return hosts_[static_cast<std::size_t>(rank - kCoordinator)];
+    return known_host(rank);
   }
+  Host& known_host(Rank rank) { return hosts_[static_cast<std::size_t>(rank - kCoordinator)]; }
 
   void on_event(std::uint32_t what, std::uint32_t index) override;
   Seconds next_own_event() override { return network_.next_departure(); }
@@ -269,12 +270,13 @@ void SimCluster::Impl::send(Host& from, Rank to, Message message) {
     deliver(from, std::move(message));
     return;
   }
-  if (from.mailbox.is_lost(host(to).rank)) {
+  const Host& receiver = host(to);
+  if (from.mailbox.is_lost(to)) {
     return;
   }
   const auto bytes = message.payload.size() + kFrameBytes;
   network_.count_bytes(from.rank, bytes);
-  if (host(to).is_down()) {
+  if (receiver.is_down()) {
     return;
   }
   const std::uint32_t index = flights_.add({.to = to, .message = std::move(message)});
@@ -301,7 +303,7 @@ void SimCluster::Impl::deliver(Rank to, Seconds at, Message message) {
 
 void SimCluster::Impl::flight_arrives(std::uint32_t index) {
   Flight flight = flights_.take(index);
-  Host& to = host(flight.to);
+  Host& to = known_host(flight.to);
   if (to.is_down()) {
     return;
   }

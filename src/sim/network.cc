@@ -144,9 +144,12 @@ double Network::any_weight() { return unevenness_ == 0 ? 1 : uneven_weight(rando
 
 // Looks at the link of the path with the fewest flows.
 Network::Connection* Network::find(const FairFlows::Path& path, Rank from, Rank to) {
-  const auto emptiest = *std::ranges::min_element(
-      path, {}, [&](LinkId link) { return flows_.flows_on(link).size(); });
-  for (const FlowId flow : flows_.flows_on(emptiest)) {
+  const std::vector<FlowId>* fewest = &flows_.flows_on(path[0]);
+  for (const LinkId link : path) {
+    const std::vector<FlowId>& flows = flows_.flows_on(link);
+    fewest = flows.size() < fewest->size() ? &flows : fewest;
+  }
+  for (const FlowId flow : *fewest) {
     Connection& connection = connections_[flow];
     if (connection.from == from && connection.to == to) {
       return &connection;
