@@ -44,6 +44,7 @@ class Archive::Cursor {
   Cursor(State* to, const State* from) : to_(to), from_(from) {
     if (to_) {
       to_->values = Json::object();
+      to_->tensors.clear();
       written_.push_back(&to_->values);
     } else {
       read_.push_back(&from_->values);

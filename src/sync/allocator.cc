@@ -192,6 +192,20 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
   }
 }
 
+void Allocator::state(Archive& archive) {
+  archive("speed", speed_);
+  archive("mean", mean_);
+  archive("cost", cost_);
+  archive("costs", costs_);
+  archive("steps", steps_);
+  archive("used", used_);
+  archive("history", history_);
+  archive("decided", decided_);
+  archive("asked", asked_);
+  archive("last_look", last_look_);
+  set_own(current());
+}
+
 AllocationResult Allocator::result() {
   cost_ = speed_.end_window();
   return {history_, last_look_, static_cast<std::size_t>(own_.count), cost_};

@@ -24,6 +24,11 @@ namespace motley {
 struct ShareChange {
   std::int64_t step = 0;
   Decision decision;
+
+  void state(Archive& archive) {
+    archive("step", step);
+    archive("decision", decision);
+  }
 };
 
 // The result of the allocation on one worker.
@@ -58,6 +63,8 @@ class Allocator {
   Seconds waited() const { return collective_.waited(); }
   // Ends the measuring.
   AllocationResult result();
+
+  void state(Archive& archive);
 
  private:
   bool is_fixed() const { return allocation_.told == CostReport::kNothing; }

@@ -52,6 +52,8 @@ struct TrainSpec {
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
+  // Steps between two checkpoints; 0 = none.
+  std::int64_t checkpoint_every = 0;
 
   std::size_t micro_batch_of(Rank rank) const {
     return micro_batch.empty()

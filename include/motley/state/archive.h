@@ -12,6 +12,8 @@
 // another version, or it is damaged. Names must be unique within an object.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,9 +78,8 @@ class Archive {
     object.state(*this);
     leave();
   }
-  // Objects. Restoring makes as many as there were.
+  // Anything else. Restoring makes as many as there were.
   template <class T>
-  requires requires(T& object, Archive& archive) { object.state(archive); }
   void operator()(std::string_view name, std::vector<T>& objects) {
     enter(name);
     std::size_t size = objects.size();
@@ -89,6 +90,13 @@ class Archive {
       (*this)(std::to_string(i), objects[i]);
     }
     leave();
+  }
+  template <class T, std::size_t kSize>
+  void operator()(std::string_view name, std::array<T, kSize>& values) {
+    std::vector<T> list(values.begin(), values.end());
+    (*this)(name, list);
+    list.resize(kSize);
+    std::copy(list.begin(), list.end(), values.begin());
   }
   template <class T>
   void operator()(std::string_view name, std::optional<T>& value) {

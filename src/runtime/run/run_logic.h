@@ -72,6 +72,13 @@ class RunLogic {
   // Why the run ends before its limit, if it does.
   const std::optional<std::string>& stopped() const { return stopped_; }
 
+  // The term is over for all workers. Models to evaluate of which parts are missing are forgotten.
+  void end_term() { merger_ = {}; }
+  // True if the run is over after so many samples; otherwise another term follows.
+  bool is_over_after(std::int64_t samples) const { return stopped_ || samples >= rules_.limit; }
+  // Of a run between two terms.
+  void state(Archive& archive);
+
   // All are done. `results` has all workers by rank, then all servers; `model` is the final model,
   // which is evaluated unless the last evaluation was at the same point of the run. In the outcome,
   // the figures of the servers follow those of the service.

@@ -160,6 +160,7 @@ void Worker::finish(double loss_sum) {
 }
 
 void Worker::leave() {
+  training_->end_run();
   node_.run([](Node&) {});  // waits for activities that the method spawned
   training_now_ = false;
   tell_progress();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "motley/sync/adsp.h"
@@ -28,6 +29,11 @@ struct Period {
 class AdspWorker final : public Committer {
  public:
   using Committer::Committer;
+
+  void state(Archive& archive) override {
+    Committer::state(archive);
+    archive("timer", timer_);
+  }
 
  private:
   // Until the first period begins, the worker trains without commits.
@@ -63,15 +69,34 @@ class AdspService final : public SampleServerListener {
         workers_(static_cast<std::size_t>(context.node.size())) {}
 
   ServiceResult run() {
-    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
-    server.run();
-    ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
+    server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
+                                             EvaluatedModel::kAnyWorker, this);
+    KeptState::restore(context_.kept, *this);
+    if (gamma_) {
+      begin_period_again();
+    }
+    server_->run();
+    KeptState::save(context_.kept, *this);
+    ServiceResult result{CommitCounts::of(server_->counts()).figures(), server_->gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
                             {"commits_per_period", commits_tried_},
                             {"largest_difference", largest_difference_},
                             {"reason", search_.reason()}};
     result.figures.insert(result.figures.end(), search.begin(), search.end());
     return result;
+  }
+
+  void state(Archive& archive) {
+    archive("samples", *server_);
+    archive("loss", loss_);
+    archive("search", search_);
+    archive("workers", workers_);
+    archive("gamma", gamma_);
+    archive("target_total", target_total_);
+    archive("used", used_);
+    archive("epoch", epoch_);
+    archive("commits_tried", commits_tried_);
+    archive("largest_difference", largest_difference_);
   }
 
  private:
@@ -86,6 +111,12 @@ class AdspService final : public SampleServerListener {
     Seconds commit = 0;                // how long its last commit took
     std::int64_t commits = 0;
     bool left = false;
+
+    void state(Archive& archive) {
+      archive("iteration", iteration);
+      archive("commit", commit);
+      archive("commits", commits);
+    }
   };
 
   void on_request(Rank rank, const SampleRequest& request, std::int64_t loss_samples) override {
@@ -130,6 +161,13 @@ class AdspService final : public SampleServerListener {
     begin_period(now);
   }
 
+  // A period that the end of a term has cut short does not count for the search.
+  void begin_period_again() {
+    target_total_ -= commits_tried_.back();
+    commits_tried_.pop_back();
+    begin_period(context_.node.now());
+  }
+
   void begin_period(Seconds now) {
     search_.set_most(most_commits());
     const std::int64_t commits = options_.search ? search_.commits() : options_.commits;
@@ -172,6 +210,7 @@ class AdspService final : public SampleServerListener {
 
   const ServiceContext context_;
   const AdspOptions options_;
+  std::unique_ptr<SampleServer> server_;
   GlobalLoss loss_;
   CommitSearch search_;
   std::vector<Worker> workers_;

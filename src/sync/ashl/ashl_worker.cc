@@ -29,6 +29,17 @@ class AshlWorker final : public Committer {
     client().set_ratio(1);
   }
 
+  // The rounds of a term are watched from its beginning.
+  void state(Archive& archive) override {
+    Committer::state(archive);
+    archive("measured", measured_);
+    archive("iterations", iterations_);
+    archive("pushes", pushes_);
+    archive("pulls", pulls_);
+    archive("profile", profile_);
+    archive("order", order_);
+  }
+
  private:
   static constexpr std::int64_t kWatchedIterations = 32;  // iterations between two checks for drift
   static constexpr std::size_t kMeasured = 3;             // commits; the median counts

@@ -68,9 +68,7 @@ std::optional<Group> Controller::next_group(Seconds now) {
   now_ = now;
   patience_until_ = kForever;
   if (finished_.size() == iteration_of_.size()) {
-    Group group = group_of(std::exchange(finished_, {}), kEndOfRun);
-    group.last = true;
-    return group;
+    return last_group();
   }
   const std::size_t size = queue_.empty() ? 0 : policy_->size_now(ready_queue(), now);
   if (size == 0) {
@@ -93,6 +91,9 @@ std::optional<Group> Controller::next_group(Seconds now) {
   const bool is_cut_short = still_to_come() == 0 && size < static_cast<std::size_t>(rules_.group);
   const std::string_view usual = is_cut_short ? kNobodyElse : policy_->reason();
   Group group = group_of(take(places), is_met && demand.parts > 1 ? kBridge : usual);
+  if (rules_.weighting != Weighting::kConstant) {
+    go_on_from_newest(group);
+  }
   policy_->left(group.members.size());
   count(group);
   return group;
@@ -222,14 +223,47 @@ Group Controller::group_of(Queue members, std::string_view reason) {
   }
   group.weights = group_weights(rules_.weighting, rules_.alpha, group.iterations);
   const std::int64_t newest = std::ranges::max(group.iterations);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    group.staleness.push_back(newest - group.iterations[i]);
-    if (rules_.weighting != Weighting::kConstant) {
-      group.iterations[i] = newest;
-      iteration_of_[static_cast<std::size_t>(group.members[i])] = newest;
-    }
+  for (const std::int64_t iteration : group.iterations) {
+    group.staleness.push_back(newest - iteration);
   }
   return group;
+}
+
+void Controller::go_on_from_newest(Group& group) {
+  const std::int64_t newest = std::ranges::max(group.iterations);
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    group.iterations[i] = newest;
+    iteration_of_[static_cast<std::size_t>(group.members[i])] = newest;
+  }
+}
+
+// Its members average only if the run is over, so nobody's iteration changes.
+Group Controller::last_group() {
+  Group group = group_of(std::exchange(finished_, {}), kEndOfRun);
+  group.last = true;
+  return group;
+}
+
+void GroupStatistics::state(Archive& archive) {
+  archive("groups", groups);
+  archive("members", members);
+  archive("bridges", bridges);
+  archive("staleness", staleness);
+  archive("largest_staleness", largest_staleness);
+  archive("staleness_counts", staleness_counts);
+  archive("largest_gap", largest_gap);
+  archive("longest_window", longest_window);
+}
+
+void Controller::state(Archive& archive) {
+  archive("iterations", iteration_of_);
+  archive("newest", newest_);
+  archive("pulses", pulse_of_);
+  archive("graph", graph_);
+  archive("ever_connected", ever_connected_);
+  archive("longest_window", longest_window_);
+  archive("statistics", statistics_);
+  archive("policy", *policy_);
 }
 
 void Controller::count(const Group& group) {

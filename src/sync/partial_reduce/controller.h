@@ -57,7 +57,7 @@ struct Group {
   std::vector<std::int64_t> staleness;   // iterations by which each member is behind the newest
   std::vector<std::int64_t> iterations;  // one per member
   std::string_view reason;
-  bool last = false;  // the last group of the run: all workers; not counted in the statistics
+  bool last = false;  // all workers, at the end of the term; not counted in the statistics
 };
 
 // Statistics over all groups.
@@ -76,6 +76,8 @@ struct GroupStatistics {
   // The largest number of consecutive groups that was needed to connect all workers; nullopt if
   // they were never connected.
   std::optional<std::int64_t> longest_window;
+
+  void state(Archive& archive);
 };
 
 class Controller {
@@ -100,6 +102,9 @@ class Controller {
 
   const GroupStatistics& statistics() const { return statistics_; }
 
+  // Iterations, the history of groups and the statistics; nobody waits between two terms.
+  void state(Archive& archive);
+
  private:
   struct Ready {
     Rank worker;
@@ -111,6 +116,11 @@ class Controller {
   struct Pulse {
     Seconds last = 0;
     Seconds period = 0;
+
+    void state(Archive& archive) {
+      archive("last", last);
+      archive("period", period);
+    }
   };
 
   void note(Rank worker, std::int64_t iteration, Seconds now);
@@ -148,6 +158,8 @@ class Controller {
   std::vector<std::size_t> choose(std::size_t size, const Demand& demand);
   Queue take(const std::vector<std::size_t>& places);
   Group group_of(Queue members, std::string_view reason);
+  Group last_group();
+  void go_on_from_newest(Group& group);
   void count(const Group& group);
   void track_connection();
 
