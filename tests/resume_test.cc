@@ -1,16 +1,17 @@
 // A simulated run that goes on from one of its checkpoints ends with the same bytes as the run that
 // wrote it: for every method, allocation and codec, at random checkpoints.
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "allocate/allocation.h"
+#include "base/random.h"
+#include "motley/sync/local_sgd.h"
 #include "motley/sync/method.h"
 #include "runtime/simulate/simulate.h"
 #include "sync/registry.h"
+#include "tests/counting_task.h"
 #include "tests/job_text.h"
-#include "tests/quiet_monitor.h"
 #include "tests/simulated_job.h"
 #include "tests/toy_task.h"
 
@@ -85,66 +86,189 @@ bool ends_with(const std::vector<Metric>& whole, const std::vector<Metric>& part
          std::equal(part.rbegin(), part.rend(), whole.rbegin(), same);
 }
 
-template <class T>
-T any_of(const std::vector<T>& choices) {
-  return *rc::gen::elementOf(choices);
-}
+// Draws jobs. A seed always gives the same one.
+class JobMaker {
+ public:
+  explicit JobMaker(std::uint64_t seed) : random_(seed) {}
 
-// A job of the method that its schema accepts, with unequal, sometimes slow workers.
-std::optional<Job> any_job(const Method& method) {
-  const int workers = any_of<int>({2, 4, 5});
-  Job job = simulated_job(std::string(method.name()), equal_speeds(workers),
-                          any_of<std::int64_t>({20, 32}), any_of<std::int64_t>({17, 40, 61}));
-  for (double& speed : job.cluster.speeds) {
-    speed = any_of<double>({1, 0.5, 0.3});
+  // A job of the method with unequal workers, some of whose steps are slow. Settings of the method
+  // are drawn from what its keys allow; if they do not go together, others are drawn.
+  Job make(const Method& method) {
+    for (;;) {
+      const auto job = parse(kText, overrides(method), Mode::kSimulate);
+      if (job) {
+        return with_checkpoints(*job);
+      }
+    }
   }
-  job.seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
-  job.train.checkpoint_every = any_of<std::int64_t>({1, 3, 8, 15});
-  job.train.eval_every = any_of<std::int64_t>({0, 2, 5});
-  job.cluster.slowdowns = {{0.2, 3}};
-  job.cluster.unevenness = any_of<double>({0, 0.3});
-  job.cluster.memory_bandwidth = 1e8;
-  job.cluster.bandwidth.assign(job.cluster.speeds.size(), 1e6);
-  std::vector<std::string> allocations;
-  for (const Allocation& allocation : motley::allocations()) {
-    allocations.emplace_back(allocation.name);
+
+  std::size_t below(std::size_t bound) { return random_.below(bound); }
+
+ private:
+  static constexpr std::string_view kText = R"(
+[model]
+kind = "svm"
+[data]
+kind = "synthetic"
+[cluster]
+unit = 1e-3
+bandwidth = 1e6
+memory_bandwidth = 1e8
+[[cluster.slowdown]]
+kind = "random"
+probability = 0.2
+factor = 3
+[[cluster.event]]
+kind = "bandwidth"
+at = 0.2
+worker = 1
+bandwidth = 3e5
+)";
+
+  std::string any(const std::vector<std::string>& choices) {
+    return choices[below(choices.size())];
   }
-  job.strategy.allocation = method.schema.own_shares ? "equal" : any_of(allocations);
-  job.strategy.ps.servers = any_of<int>({1, 3});
-  job.strategy.codec =
-      any_of<CodecKind>({CodecKind::kNone, CodecKind::kFp16, CodecKind::kInt8, CodecKind::kTopk});
-  if (method.schema.exchanges == ExchangeKind::kModels) {
-    job.strategy.codec = CodecKind::kNone;
+
+  Overrides overrides(const Method& method) {
+    const std::string workers = any({"2", "4", "5"});
+    std::string speeds = "1";
+    for (int i = 1; i < std::stoi(workers); ++i) {
+      speeds += any({", 1", ", 0.5", ", 0.3"});
+    }
+    Overrides all{fmt::format("strategy.sync={}", method.name()),
+                  "cluster.workers=" + workers,
+                  fmt::format("cluster.speeds=[{}]", speeds),
+                  fmt::format("seed={}", below(1000)),
+                  "train.batch=" + any({"20", "32"}),
+                  "train.steps=" + any({"9", "17", "40"}),
+                  "train.eval_every=" + any({"0", "2", "5"}),
+                  "cluster.unevenness=" + any({"0", "0.3"}),
+                  "strategy.topk.ratio=0.3"};
+    if (!method.schema.own_shares) {
+      all.push_back("strategy.allocation=" + any({"equal", "adaptive", "dynamic"}));
+      all.push_back("strategy.adaptive.window=" + any({"2", "5"}));
+    }
+    if (method.schema.has_servers) {
+      all.push_back("strategy.ps.servers=" + any({"1", "3"}));
+    }
+    if (method.schema.exchanges != ExchangeKind::kModels) {
+      all.push_back("strategy.codec=" + any({"none", "fp16", "int8", "topk"}));
+    }
+    for (const Key<Job>& key : method.schema.keys) {
+      if (const auto value = value_of(key); value && below(2) == 0) {
+        all.push_back(fmt::format("{}={}", key.name, *value));
+      }
+    }
+    return all;
   }
-  job.strategy.topk.ratio = 0.3;
-  if (any_of<int>({0, 0, 1}) == 1) {
-    job.model.kind = ModelKind::kPhantom;
+
+  std::optional<std::string> value_of(const Key<Job>& key) {
+    if (const auto* one_of = std::get_if<OneOf>(&key.rule)) {
+      return std::string(one_of->choices[below(one_of->choices.size())].name);
+    }
+    if (std::holds_alternative<YesOrNo>(key.rule)) {
+      return any({"true", "false"});
+    }
+    if (const auto* range = std::get_if<Range>(&key.rule)) {
+      return range->max <= 1 ? any({"0.3", "0.9"}) : any({"1", "2", "4"});
+    }
+    return std::nullopt;
   }
-  return job;
+
+  Job with_checkpoints(Job job) {
+    job.train.checkpoint_every = static_cast<std::int64_t>(1 + below(12));
+    if (below(4) == 0) {
+      job.model.kind = ModelKind::kPhantom;
+    }
+    return job;
+  }
+
+  Random random_;
+};
+
+// All later checkpoints must be equal, too.
+void expect_same_end(const Traces& whole, std::size_t chosen, const Traces& resumed) {
+  ASSERT_EQ(resumed.checkpoints.size(), whole.checkpoints.size() - chosen - 1);
+  for (std::size_t i = 0; i < resumed.checkpoints.size(); ++i) {
+    const Checkpoint& then = whole.checkpoints[chosen + 1 + i];
+    ASSERT_EQ(resumed.checkpoints[i].samples, then.samples);
+    ASSERT_EQ(resumed.checkpoints[i].state.values, then.state.values);
+    ASSERT_TRUE(resumed.checkpoints[i].state == then.state);
+  }
+  EXPECT_EQ(resumed.outcome.model.parameters, whole.outcome.model.parameters);
+  EXPECT_EQ(shown(resumed.outcome), shown(whole.outcome));
+  EXPECT_TRUE(ends_with(whole.metrics, resumed.metrics));
 }
 
 class Resume : public testing::TestWithParam<const Method*> {};
 
 TEST_P(Resume, EndsAsTheRunThatWentOn) {
-  rc::check("at any checkpoint", [&] {
-    const auto job = any_job(*GetParam());
-    RC_PRE(job.has_value());
-    const Traces whole = run(*job);
-    RC_ASSERT(!whole.checkpoints.empty());
-    const auto chosen = *rc::gen::inRange<std::size_t>(0, whole.checkpoints.size());
-    RC_PRE(chosen + 1 < whole.checkpoints.size());  // the last one is the end of the run
-    const Traces resumed = run(*job, &whole.checkpoints[chosen].state);
-    RC_ASSERT(resumed.checkpoints.size() == whole.checkpoints.size() - chosen - 1);
-    for (std::size_t i = 0; i < resumed.checkpoints.size(); ++i) {
-      const Checkpoint& then = whole.checkpoints[chosen + 1 + i];
-      RC_ASSERT(resumed.checkpoints[i].samples == then.samples);
-      RC_ASSERT(resumed.checkpoints[i].state.values == then.state.values);
-      RC_ASSERT(resumed.checkpoints[i].state == then.state);
+  const char* const more = std::getenv("MOTLEY_RESUME_SEEDS");
+  const std::uint64_t seeds = more ? std::stoull(more) : 30;
+  for (std::uint64_t seed = 1; seed <= seeds && !HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    JobMaker maker(seed);
+    const Job job = maker.make(*GetParam());
+    const Traces whole = run(job);
+    ASSERT_FALSE(whole.checkpoints.empty());
+    if (whole.checkpoints.size() > 1) {  // the last one is the end of the run
+      const std::size_t chosen = maker.below(whole.checkpoints.size() - 1);
+      expect_same_end(whole, chosen, run(job, &whole.checkpoints[chosen].state));
     }
-    RC_ASSERT(resumed.outcome.model.parameters == whole.outcome.model.parameters);
-    RC_ASSERT(shown(resumed.outcome) == shown(whole.outcome));
-    RC_ASSERT(ends_with(whole.metrics, resumed.metrics));
-  });
+  }
+}
+
+// Counts how often each sample is computed, also by the terms before a checkpoint.
+TEST_P(Resume, UsesEverySampleOnceAnEpoch) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Job job = JobMaker(seed).make(*GetParam());
+    job.model.kind = ModelKind::kSvm;
+    job.train.steps.reset();
+    job.train.epochs = 2;
+    CountingTask task(200 + static_cast<std::int64_t>(seed));
+    Traces traces;
+    CheckpointMonitor monitor(traces);
+    simulate(job, task, monitor);
+    EXPECT_GT(traces.checkpoints.size(), 1U);
+    EXPECT_EQ(task.counts, std::vector<std::int64_t>(task.counts.size(), 2));
+  }
+}
+
+// Momenta and residuals survive: a checkpoint changes nothing in what is learnt.
+TEST_P(Resume, StepsTakenTogetherLearnTheSameWithoutCheckpoints) {
+  if (GetParam()->advance != Advance::kTogether) {
+    return;
+  }
+  for (const CodecKind codec : {CodecKind::kNone, CodecKind::kFp16, CodecKind::kTopk}) {
+    Job job = simulated_job(std::string(GetParam()->name()), {1, 0.5, 0.7}, 30, 64);
+    job.strategy.codec = codec;
+    job.strategy.topk.ratio = 0.3;
+    job.strategy.ps.servers = 2;
+    job.strategy.of<LocalSgdOptions>().outer_momentum = 0.5;
+    const Traces without = run(job);
+    job.train.checkpoint_every = job.strategy.of<LocalSgdOptions>().steps;
+    const Traces with = run(job);
+    EXPECT_GT(with.checkpoints.size(), 5U);
+    EXPECT_EQ(with.outcome.model.parameters, without.outcome.model.parameters);
+    EXPECT_EQ(with.outcome.samples, without.outcome.samples);
+  }
+}
+
+// Counters of all terms add up.
+TEST_P(Resume, TotalsAreOfTheWholeRun) {
+  Job job = simulated_job(std::string(GetParam()->name()), {1, 0.5, 0.7, 0.2}, 32, 60);
+  job.train.checkpoint_every = 7;
+  const RunOutcome outcome = run(job).outcome;
+  EXPECT_GE(outcome.samples, 60 * 32);
+  std::int64_t samples = 0;
+  for (const WorkerSummary& worker : outcome.workers) {
+    samples += worker.samples;
+    EXPECT_NEAR(worker.compute_seconds + worker.wait_seconds + worker.communicate_seconds,
+                outcome.seconds, 1e-9);
+    EXPECT_GE(worker.wait_seconds, -1e-9);
+  }
+  EXPECT_EQ(samples, outcome.samples);
 }
 
 std::string name_of_test(const testing::TestParamInfo<const Method*>& info) {

@@ -49,6 +49,9 @@ class Allocator {
   // proportion for a short step.
   StepSamples part_of(const StepSamples& step);
 
+  // For methods without common steps: this worker's part of a term's first step. By the initial
+  // shares, because only these are the same on all workers.
+  StepSamples first_part_of(const StepSamples& step) const;
   // For methods without common steps: this worker's batch in its next step. Decisions made after
   // this call apply to the step after that.
   std::size_t next_share();
@@ -68,7 +71,8 @@ class Allocator {
 
  private:
   bool is_fixed() const { return allocation_.told == CostReport::kNothing; }
-  // The shares of all workers in a full step, for the current step.
+  // The shares of all workers in a full step, for the first step and for the current one.
+  Shares initial() const;
   Shares current() const;
   void set_own(const Shares& shares);
   void write_down(const Shares& before, const Decision& decision);
@@ -95,6 +99,7 @@ class Allocator {
   // most of a simulation's memory.
   std::vector<ShareChange> history_;
   StepSamples own_;                     // this worker's part of a full step
+  StepSamples initial_own_;             // the same by the initial shares
   std::optional<ShareChange> decided_;  // but not asked for yet
   std::optional<ShareChange> asked_;    // but not in effect yet
   std::string last_look_;
