@@ -296,7 +296,7 @@ TEST_P(NodeConformance, AnExceptionOfABusyBodyComesOutAsItIs) {
 TEST_P(NodeConformance, ProcessRunsItsBodyOnceAndToTheEnd) {
   run_on_all(2, [](Node& node) {
     int runs = 0;
-    for (const std::size_t bytes : {0, 1, 1'000'000}) {
+    for (const std::size_t bytes : {0U, 1U, 1'000'000U}) {
       const Seconds began = node.now();
       node.process(bytes, [&] { ++runs; });
       EXPECT_GE(node.now(), began);

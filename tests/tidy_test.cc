@@ -249,10 +249,12 @@ TEST(Tidy, SourcesThatDocumentsNameExist) {
     if (of_the_past.contains(page.filename())) {
       continue;
     }
-    for (const auto& [line, name] : found_in(page, source)) {
+    for (const auto& found : found_in(page, source)) {
+      const std::string& name = found.second;
       const bool exists = std::ranges::any_of(
           paths, [&](const std::string& path) { return path.ends_with("/" + name); });
-      EXPECT_TRUE(exists || others.contains(name)) << page << ":" << line.number << ": " << name;
+      EXPECT_TRUE(exists || others.contains(name))
+          << page << ":" << found.first.number << ": " << name;
       ++sources;
     }
   }

@@ -273,7 +273,8 @@ void SpeedEstimate::fit() {
   }
   const auto [samples, newest] = points.back();
   cost_.fixed_known = false;
-  if (std::ranges::any_of(points, [&](const Point& p) { return p.samples != samples; })) {
+  if (std::ranges::any_of(points,
+                          [&](const Point& p) { return p.samples != points.back().samples; })) {
     const FittedLine line = line_through(points);
     // Two shares that hardly differ say nothing about the fixed part: it is accepted only if chance
     // does not explain it, and rejected only if there is no room for it.

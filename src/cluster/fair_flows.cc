@@ -273,7 +273,10 @@ void FairFlows::reschedule(LinkId id) {
 
 Seconds FairFlows::next_end() {
   settle();
-  return schedule_.empty() ? kNever : schedule_.first_key().at;
+  if (schedule_.empty()) {
+    return kNever;
+  }
+  return schedule_.first_key().at;
 }
 
 double FairFlows::rate(FlowId flow) {

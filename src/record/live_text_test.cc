@@ -58,7 +58,7 @@ TEST(LiveText, ShowsTheRunEveryWorkerAndTheStraggler) {
 TEST(LiveText, FitsAnyRoom) {
   const RunRecord record = record_of(40);
   for (std::size_t rows = 0; rows < 60; ++rows) {
-    for (const std::size_t columns : {1, 10, 80}) {
+    for (const std::size_t columns : {1U, 10U, 80U}) {
       const auto lines = live_block(record, moment(), {columns, rows});
       EXPECT_LE(lines.size() + 1, std::max<std::size_t>(rows, 2)) << rows;
       EXPECT_TRUE(rows > 3 || lines[0].starts_with("[")) << rows;

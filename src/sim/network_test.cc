@@ -253,9 +253,9 @@ RC_GTEST_PROP(Network, KeepsOrderAndNeverExceedsALink, (std::uint64_t seed)) {
   for (int i = 0; i < 60; ++i) {
     now += random.below(3) == 0 ? random.uniform() : 0;
     const auto from = static_cast<Rank>(random.below(static_cast<std::uint64_t>(workers)));
-    const auto to =
-        static_cast<Rank>((from + 1 + random.below(static_cast<std::uint64_t>(workers - 1))) %
-                          static_cast<std::uint64_t>(workers));
+    const auto to = static_cast<Rank>((static_cast<std::uint64_t>(from) + 1 +
+                                       random.below(static_cast<std::uint64_t>(workers - 1))) %
+                                      static_cast<std::uint64_t>(workers));
     const auto bytes = 1 + random.below(500);
     sent[{from, to}].push_back(traffic.send(from, to, bytes, now));
     up[static_cast<std::size_t>(from)] += static_cast<double>(bytes);

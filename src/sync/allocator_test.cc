@@ -159,7 +159,7 @@ TEST(Allocator, KnowsThatEveryPartHasTheOverhead) {
       Job job = job_of({1, 1}, 240, allocation);
       job.cluster.overhead = {0.05, 0.05};
       job.train.micro_batch = {1'000, 100};
-      const auto ended = run(job, ledger_of(20 * 240, 240), advance, 400);
+      const auto ended = run(job, ledger_of(std::int64_t{20} * 240, 240), advance, 400);
       const std::size_t share = ended[1].allocation.share;
       EXPECT_LE(share, 100U) << allocation;
       EXPECT_GE(share, 90U) << allocation;

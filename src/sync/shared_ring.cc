@@ -25,7 +25,10 @@ class SharedRing {
   void run() {
     for (;;) {
       const Seconds departs = flows_.next_end();
-      const Seconds happens = events_.empty() ? FairFlows::kNever : events_.top().at;
+      Seconds happens = FairFlows::kNever;
+      if (!events_.empty()) {
+        happens = events_.top().at;
+      }
       if (std::min(departs, happens) == FairFlows::kNever) {
         break;
       }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 namespace motley {
 namespace {
@@ -35,7 +34,7 @@ double middle(std::vector<double> values) {
 std::string number(double value) { return fmt::format("{:.4g}", value); }
 
 std::string list(const std::vector<double>& values) {
-  return fmt::format("[{}]", fmt::join(values | std::views::transform(number), ", "));
+  return fmt::format("[{:.4g}]", fmt::join(values, ", "));
 }
 
 std::string one_or_list(const std::vector<double>& values) {
