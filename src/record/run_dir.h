@@ -1,7 +1,8 @@
 // RunDir: the directory of one run, with job.toml, metrics.jsonl, summary.json, model.pt,
 // record.json, trace.json and report.html. A reader sees each file whole or not at all, also during
-// the run and after a crash. The exception is TensorBoard's events.out.tfevents.*, which grows
-// record by record.
+// the run and after a crash. Two files grow during the run (record/appended_file.h): metrics.jsonl
+// line by line, of which a reader sees no half either, and TensorBoard's events.out.tfevents.*
+// record by record. Only if the machine dies may the last line or record be torn.
 //
 //   auto dir = RunDir::create(out, job.name);
 //   auto status = dir->write("summary.json", to_json(summary).dump(2));

@@ -72,8 +72,7 @@ void Watch::on_progress(const RunProgress& progress) {
 void Watch::on_metric(const Metric& metric) {
   record_.add(metric);
   if (dir_) {
-    metric_lines_ += to_json(metric).dump() + "\n";
-    write_or_throw(*dir_, "metrics.jsonl", metric_lines_);
+    or_throw(add_line(to_json(metric).dump()));
     or_throw(events_->add(started_ + metric.seconds, metric.step, scalars_of(metric)));
   }
   display_.evaluated(metric);
@@ -131,6 +130,18 @@ void Watch::publish() {
     const auto took = Clock::now() - began;
     publish_next_ = began + std::max<Clock::duration>(kPublishPause, kPublishShare * took);
   }
+}
+
+// The file exists from the first evaluation on.
+Status Watch::add_line(const std::string& metric) {
+  if (!metrics_) {
+    auto file = AppendedFile::create(dir_->path() / "metrics.jsonl");
+    if (!file) {
+      return tl::unexpected(file.error());
+    }
+    metrics_ = std::move(*file);
+  }
+  return metrics_->append_line(metric);
 }
 
 void Watch::mark() {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "dashboard/dashboard.h"
+#include "record/appended_file.h"
 #include "record/event_file.h"
 #include "record/run_dir.h"
 #include "record/run_figures.h"
@@ -42,6 +43,7 @@ class Watch final : public RunMonitor {
   Moment moment() const;
   void show();
   void publish();
+  Status add_line(const std::string& metric);
   void mark();
   void end();
 
@@ -49,12 +51,12 @@ class Watch final : public RunMonitor {
   RunRecord record_;
   ProgressDisplay display_;
   const std::unique_ptr<Dashboard> dashboard_;
+  std::optional<AppendedFile> metrics_;
   std::optional<EventFile> events_;  // set if there is a directory
   const double started_;             // seconds since 1970
   std::optional<Clock::time_point> began_;
   Clock::time_point publish_next_;
   std::function<Activity(Rank)> activity_of_;
-  std::string metric_lines_;
   RunFigures marked_;  // last written to TensorBoard
 };
 
