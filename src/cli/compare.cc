@@ -154,7 +154,8 @@ int compare_command(const CompareFlags& flags) {
       return refuse(status.error().message);
     }
   }
-  const auto dir = RunDir::create(flags.run.out, variants->name);
+  const auto dir =
+      RunDir::create(flags.run.out, variants->name, flags.simulate ? Durable::kNo : Durable::kYes);
   if (!dir) {
     return refuse(dir.error().message);
   }

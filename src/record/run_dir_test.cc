@@ -58,10 +58,13 @@ TEST_F(RunDirTest, DefaultIsNamedByTimeAndJob) {
                 .tm_gmtoff = 0,
                 .tm_zone = nullptr};
   const std::time_t now = std::mktime(&local);
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion");
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion-2");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion-2");
   put("runs/20260102-030405-fashion-3", "a file is in the way");
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion-4");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion-4");
   EXPECT_TRUE(fs::is_directory("runs/20260102-030405-fashion-4"));
 }
 

@@ -71,11 +71,17 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   return facts;
 }
 
-std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name) {
+// A simulation can be repeated and gives the same result, so it does not wait for the disk.
+Durable durable_of(const std::string& mode) {
+  return mode == "simulate" ? Durable::kNo : Durable::kYes;
+}
+
+std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name,
+                                 Durable durable) {
   if (!view.keep) {
     return std::nullopt;
   }
-  auto dir = RunDir::create(view.out, job_name);
+  auto dir = RunDir::create(view.out, job_name, durable);
   return dir ? std::move(*dir) : throw Refused(dir.error().message);
 }
 
@@ -83,7 +89,7 @@ std::optional<RunDir> create_dir(const RunView& view, const std::string& job_nam
 
 RecordedRun::RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples,
                          RunView view)
-    : job_(job), dir_(create_dir(view, job.name)) {
+    : job_(job), dir_(create_dir(view, job.name, durable_of(mode))) {
   if (view.dashboard && !view.quiet) {
     fmt::print(stderr, "motley: watch the run at {}\n", view.dashboard->url());
   }
