@@ -104,5 +104,29 @@ TEST(Usage, AMissingWordIsNamed) {
   EXPECT_EQ(refusal({"worker"}), "worker: --join is required (see motley worker --help)\n");
 }
 
+constexpr const char* kPhantomJob =
+    "[model]\nkind = \"phantom\"\nparameters = 1000\n"
+    "[data]\nkind = \"synthetic\"\nsamples = 4096\n"
+    "[train]\nbatch = 64\nsteps = 100\n"
+    "[cluster]\nworkers = 4\nunit = 1e-3\n"
+    "[[variant]]\nname = \"equal\"\n";
+
+// A limit on the size of files stands for a full disk: the report and the trace do not fit.
+TEST(Files, AReportThatDoesNotFitDoesNotFailTheRun) {
+  ScratchDir scratch;
+  scratch.write("job.toml", kPhantomJob);
+  const std::string limited = "trap '' XFSZ; ulimit -f 100; exec \"$@\"";
+  const Finished finished = run({"/bin/sh", "-c", limited, "sh", MOTLEY_PROGRAM, "simulate",
+                                 "job.toml", "--out", "out", "--quiet"},
+                                scratch.path());
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_EQ(finished.err,
+            "motley: warning: out/report.html: cannot be written: File too large\n"
+            "motley: warning: out/trace.json: cannot be written: File too large\n");
+  EXPECT_TRUE(finished.out.ends_with("saved in out\n")) << finished.out;
+  EXPECT_TRUE(fs::exists(scratch.file("out/summary.json")));
+  EXPECT_TRUE(fs::exists(scratch.file("out/record.json")));
+}
+
 }  // namespace
 }  // namespace motley

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "cli/show.h"
 #include "cli/variant_runs.h"
 #include "compute/torch_loader.h"
 #include "record/comparison.h"
@@ -14,6 +15,7 @@
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/run/run.h"
 #include "session/signals.h"
+#include "session/warning.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -169,9 +171,7 @@ int compare_command(const CompareFlags& flags) {
       runs.follow(show_progress);
     }
     run_all(runs, results, *dir, flags);
-    if (Status status = write_comparison_report(*dir, variants->name); !status) {
-      throw RunFailed(status.error().message);
-    }
+    warn_unless(write_comparison_report(*dir, variants->name));
   } catch (const std::exception& failure) {
     spdlog::error("the comparison failed: {}", failure.what());
     return kRunFailed;
@@ -179,8 +179,7 @@ int compare_command(const CompareFlags& flags) {
   if (flags.run.json) {
     fmt::print("{}\n", results.json().dump(2));
   } else {
-    fmt::print("{0}saved in {1}, report: {1}/{2}\n", results.table(), dir->path().string(),
-               kReportFile);
+    fmt::print("{}{}\n", results.table(), where_saved(dir->path()));
   }
   return results.exit_code();
 }

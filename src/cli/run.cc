@@ -122,7 +122,7 @@ int run_command(const RunFlags& flags, Mode mode) {
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {
-      show(summary, recorded.dir()->path().string());
+      show(summary, recorded.dir()->path());
     }
   } catch (const Refused& refused) {
     return refuse(refused.what());

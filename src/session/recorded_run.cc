@@ -14,6 +14,7 @@
 #include "record/document.h"
 #include "record/trace.h"
 #include "runtime/simulate/simulate.h"
+#include "session/warning.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -107,12 +108,10 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
     summary = run_watched(task, body);
   } catch (const RunFailed& failure) {
     watch_->fail(failure.what());
-    (void)write_report();  // the failure of the run matters more
+    write_report();
     throw;
   }
-  if (const Status status = write_report(); !status) {
-    throw RunFailed(status.error().message);
-  }
+  write_report();
   return std::move(*summary);
 }
 
@@ -129,21 +128,17 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
   return summary;
 }
 
-// Writes record.json, report.html and trace.json, whether the run succeeded or failed.
-Status RecordedRun::write_report() const {
+// Writes record.json, report.html and trace.json, whether the run succeeded or failed. They are
+// worth a warning, but not the run.
+void RecordedRun::write_report() const {
   if (!dir_) {
-    return {};
+    return;
   }
   const RunRecord& record = watch_->record();
   const auto document = document_of(record);
-  if (Status status = dir_->write(kRecordFile, one_line(document) + "\n"); !status) {
-    return status;
-  }
-  if (Status status = dir_->write(kReportFile, report_page({document}, record.facts().name));
-      !status) {
-    return status;
-  }
-  return dir_->write(kTraceFile, trace_of(record));  // last: it may be large
+  warn_unless(dir_->write(kRecordFile, one_line(document) + "\n"));
+  warn_unless(dir_->write(kReportFile, report_page({document}, record.facts().name)));
+  warn_unless(dir_->write(kTraceFile, trace_of(record)));  // last: it may be large
 }
 
 void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {

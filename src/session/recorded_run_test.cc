@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "tests/scratch_dir.h"
+#include "tests/short_disk.h"
 #include "tests/toy_task.h"
 
 namespace motley::recorded_run_test {
@@ -41,7 +43,9 @@ class RecordedRunTest : public testing::Test {
     RecordedRun recorded(job_, "train", 300, {.out = scratch_.file("out"), .quiet = true});
     return recorded.run(task_, [&](RunMonitor& monitor) {
       body(monitor);
-      return RunOutcome{};
+      RunOutcome outcome;
+      outcome.model.parameters = {1, 2, 3};
+      return outcome;
     });
   }
 
@@ -67,6 +71,69 @@ TEST_F(RecordedRunTest, MetricsAreAppended) {
     EXPECT_EQ(nlohmann::json::parse(line)["step"], ++step);
   }
   EXPECT_EQ(step, 100);
+}
+
+// What is printed on stderr while `body` runs.
+std::string said(const std::function<void()>& body) {
+  testing::internal::CaptureStderr();
+  body();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(RecordedRunTest, ARecordThatCannotBeWrittenIsWorthOneWarningPerFile) {
+  const std::vector<std::string> files = {"metrics.jsonl", "record.json", "report.html",
+                                          "trace.json"};
+  const std::string words = said([&] {
+    run([&](RunMonitor& monitor) {
+      for (const std::string& name : files) {
+        fs::create_directories(file(name));
+      }
+      for (std::int64_t step = 1; step <= 5; ++step) {
+        monitor.on_metric(metric_of(step));
+      }
+    });
+  });
+  std::string expected;
+  for (const std::string& name : files) {
+    expected += "motley: warning: " + file(name).string() + ": cannot be written: Is a directory\n";
+  }
+  EXPECT_EQ(words, expected);
+  EXPECT_TRUE(fs::exists(file("summary.json")));
+  EXPECT_TRUE(fs::exists(file("model.pt")));
+}
+
+TEST_F(RecordedRunTest, AFullDiskDuringTheRunIsWorthOneWarningPerFile) {
+  constexpr int kShort = 2000;  // TensorBoard's file is longer; the captured stderr is not
+  const std::string words = said([&] {
+    run([&](RunMonitor& monitor) {
+      fs::create_symlink("/dev/full", file("metrics.jsonl"));
+      monitor.on_metric(metric_of(1));
+      const ShortDisk disk(kShort);
+      for (std::int64_t step = 2; step <= kShort / 10; ++step) {
+        monitor.on_metric(metric_of(step));
+      }
+    });
+  });
+  EXPECT_TRUE(words.starts_with("motley: warning: " + file("metrics.jsonl").string() +
+                                ": cannot be written: No space left on device\n"
+                                "motley: warning: " +
+                                file("events.out.tfevents.").string()))
+      << words;
+  EXPECT_EQ(std::ranges::count(words, '\n'), 2) << words;
+  EXPECT_TRUE(fs::exists(file("summary.json")));
+  EXPECT_TRUE(fs::exists(file("report.html")));
+}
+
+TEST_F(RecordedRunTest, ARunWithoutItsModelOrSummaryHasFailed) {
+  for (const std::string name : {"model.pt", "summary.json"}) {
+    try {
+      run([&](RunMonitor&) { fs::create_directories(file(name)); });
+      FAIL() << name;
+    } catch (const RunFailed& failure) {
+      EXPECT_EQ(failure.what(), file(name).string() + ": cannot be written: Is a directory");
+    }
+    EXPECT_TRUE(fs::exists(file("report.html")));
+  }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ namespace motley {
 
 class Watch final : public RunMonitor {
  public:
-  // Directory and dashboard may be null. Throws RunFailed if the directory cannot be written to.
+  // Directory and dashboard may be null. A file that cannot be written is worth a warning: the run
+  // goes on.
   Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
         std::unique_ptr<Dashboard> dashboard);
 
@@ -43,7 +44,9 @@ class Watch final : public RunMonitor {
   Moment moment() const;
   void show();
   void publish();
-  Status add_line(const std::string& metric);
+  void warn_once(const Status& status, bool& warned);
+  template <class File>
+  void keep(std::optional<File>& kept, Result<File> file, bool& warned);
   void mark();
   void end();
 
@@ -51,9 +54,11 @@ class Watch final : public RunMonitor {
   RunRecord record_;
   ProgressDisplay display_;
   const std::unique_ptr<Dashboard> dashboard_;
-  std::optional<AppendedFile> metrics_;
-  std::optional<EventFile> events_;  // set if there is a directory
-  const double started_;             // seconds since 1970
+  std::optional<AppendedFile> metrics_;  // set if it could be created, like the next
+  std::optional<EventFile> events_;
+  bool warned_of_metrics_ = false;
+  bool warned_of_events_ = false;
+  const double started_;  // seconds since 1970
   std::optional<Clock::time_point> began_;
   Clock::time_point publish_next_;
   std::function<Activity(Rank)> activity_of_;
