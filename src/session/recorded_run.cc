@@ -108,6 +108,7 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
     summary = run_watched(task, body);
   } catch (const RunFailed& failure) {
     watch_->fail(failure.what());
+    write_last_model(task);
     write_report();
     throw;
   }
@@ -120,12 +121,22 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
   Summary summary = summarize(watch_->record(), outcome);
   if (dir_) {
     if (const std::string model = task.model_file(outcome.model); !model.empty()) {
-      write_or_throw(*dir_, "model.pt", model);
+      write_or_throw(*dir_, kModelFile, model);
     }
     write_or_throw(*dir_, "summary.json", to_json(summary).dump(2) + "\n");
   }
   watch_->finish(summary);
   return summary;
+}
+
+// What a failed run has learnt so far. The failure matters more than trouble with this file.
+void RecordedRun::write_last_model(Task& task) const {
+  const auto& last = watch_->last_model();
+  const std::string model = dir_ && last ? task.model_file(last->model) : "";
+  if (!model.empty() && !warn_unless(dir_->write(kModelFile, model))) {
+    print_notice(fmt::format("the model of step {} is in {}", last->step,
+                             (dir_->path() / kModelFile).string()));
+  }
 }
 
 // Writes record.json, report.html and trace.json, whether the run succeeded or failed. They are

@@ -22,6 +22,7 @@
 
 namespace motley {
 
+inline constexpr std::string_view kModelFile = "model.pt";
 inline constexpr std::string_view kRecordFile = "record.json";
 inline constexpr std::string_view kTraceFile = "trace.json";
 inline constexpr std::string_view kReportFile = "report.html";
@@ -45,12 +46,13 @@ class RecordedRun {
   const RunDir* dir() const { return dir_ ? &*dir_ : nullptr; }
 
   // Writes job.toml, runs `body`, then writes model.pt, summary.json and a report to the directory.
-  // A run that failed leaves a report too. Throws RunFailed, also if one of the first three files
-  // cannot be written; the others are worth only a warning.
+  // A run that failed leaves a report too, and its last model if it had any. Throws RunFailed, also
+  // if one of the first three files cannot be written; the others are worth only a warning.
   Summary run(Task& task, const std::function<RunOutcome(RunMonitor&)>& body);
 
  private:
   Summary run_watched(Task& task, const std::function<RunOutcome(RunMonitor&)>& body);
+  void write_last_model(Task& task) const;
   void write_report() const;
 
   const Job& job_;

@@ -136,5 +136,46 @@ TEST_F(RecordedRunTest, ARunWithoutItsModelOrSummaryHasFailed) {
   }
 }
 
+TEST_F(RecordedRunTest, AFailedRunLeavesItsLastModel) {
+  job_.train.batch = 64;
+  const Snapshot last{{4, 5, 6}, {}};
+  const std::string words = said([&] {
+    EXPECT_THROW(run([&](RunMonitor& monitor) {
+                   monitor.on_last_model(640, last);
+                   throw RunFailed("worker 1 is lost");
+                 }),
+                 RunFailed);
+  });
+  EXPECT_EQ(words, "motley: the model of step 10 is in " + file("model.pt").string() + "\n");
+  EXPECT_EQ(contents(file("model.pt")), task_.model_file(last));
+  EXPECT_FALSE(fs::exists(file("summary.json")));
+  EXPECT_TRUE(fs::exists(file("report.html")));
+}
+
+TEST_F(RecordedRunTest, ARunThatFailsEarlyHasNoModelToLeave) {
+  EXPECT_EQ(said([&] {
+              EXPECT_THROW(run([](RunMonitor&) { throw RunFailed("nobody came"); }), RunFailed);
+            }),
+            "");
+  EXPECT_FALSE(fs::exists(file("model.pt")));
+}
+
+TEST_F(RecordedRunTest, TroubleWithTheLastModelDoesNotHideTheFailure) {
+  const std::string words = said([&] {
+    try {
+      run([&](RunMonitor& monitor) {
+        fs::create_directories(file("model.pt"));
+        monitor.on_last_model(640, {{1}, {}});
+        throw RunFailed("worker 1 is lost");
+      });
+      FAIL();
+    } catch (const RunFailed& failure) {
+      EXPECT_STREQ(failure.what(), "worker 1 is lost");
+    }
+  });
+  EXPECT_EQ(words, "motley: warning: " + file("model.pt").string() +
+                       ": cannot be written: Is a directory\n");
+}
+
 }  // namespace
 }  // namespace motley::recorded_run_test

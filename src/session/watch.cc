@@ -70,6 +70,10 @@ void Watch::on_metric(const Metric& metric) {
   display_.evaluated(metric);
 }
 
+void Watch::on_last_model(std::int64_t samples, const Snapshot& model) {
+  last_model_ = {step_of(samples), model};
+}
+
 std::optional<std::string> Watch::stop_requested() { return first_signal(); }
 
 bool Watch::abandon_requested() { return signalled_twice(); }
@@ -141,14 +145,17 @@ void Watch::keep(std::optional<File>& kept, Result<File> file, bool& warned) {
   }
 }
 
+std::int64_t Watch::step_of(std::int64_t samples) const {
+  const std::int64_t batch = record_.facts().batch;
+  return (samples + batch - 1) / batch;
+}
+
 void Watch::mark() {
   if (!events_) {
     return;
   }
   RunFigures now = figures_of(record_);
-  const std::int64_t batch = record_.facts().batch;
-  warn_once(events_->add(started_ + now.seconds, (now.samples + batch - 1) / batch,
-                         scalars_of(now, marked_)),
+  warn_once(events_->add(started_ + now.seconds, step_of(now.samples), scalars_of(now, marked_)),
             warned_of_events_);
   marked_ = std::move(now);
 }

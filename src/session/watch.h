@@ -30,10 +30,17 @@ class Watch final : public RunMonitor {
   void on_news(Rank rank, const WorkerNews& news) override;
   void on_progress(const RunProgress& progress) override;
   void on_metric(const Metric& metric) override;
+  void on_last_model(std::int64_t samples, const Snapshot& model) override;
   std::optional<std::string> stop_requested() override;
   bool abandon_requested() override;
 
   const RunRecord& record() const { return record_; }
+  // The last model of a run that failed, if it had any.
+  struct LastModel {
+    std::int64_t step = 0;
+    Snapshot model;
+  };
+  const std::optional<LastModel>& last_model() const { return last_model_; }
   // The run is over: shows its final state.
   void finish(const Summary& summary);
   void fail(const std::string& why);
@@ -48,6 +55,7 @@ class Watch final : public RunMonitor {
   template <class File>
   void keep(std::optional<File>& kept, Result<File> file, bool& warned);
   void mark();
+  std::int64_t step_of(std::int64_t samples) const;
   void end();
 
   const RunDir* dir_;
@@ -62,6 +70,7 @@ class Watch final : public RunMonitor {
   std::optional<Clock::time_point> began_;
   Clock::time_point publish_next_;
   std::function<Activity(Rank)> activity_of_;
+  std::optional<LastModel> last_model_;
   RunFigures marked_;  // last written to TensorBoard
 };
 

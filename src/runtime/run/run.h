@@ -36,6 +36,9 @@ class RunMonitor {
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
+  // A real run is about to fail: the newest model that arrived to be evaluated, and the samples
+  // that it has seen. Not called if none has arrived.
+  virtual void on_last_model(std::int64_t /*samples*/, const Snapshot& /*model*/) {}
   // Called often. If it returns a reason ("SIGINT"), the run ends in order: the current step is
   // finished and the model is kept.
   virtual std::optional<std::string> stop_requested() = 0;
