@@ -128,5 +128,25 @@ TEST(Files, AReportThatDoesNotFitDoesNotFailTheRun) {
   EXPECT_TRUE(fs::exists(scratch.file("out/record.json")));
 }
 
+TEST(Files, ATraceIsWrittenUnlessItIsNotWanted) {
+  ScratchDir scratch;
+  scratch.write("job.toml", kPhantomJob);
+  for (const bool wanted : {true, false}) {
+    std::vector<std::string> simulate{MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "out"};
+    std::vector<std::string> compare{MOTLEY_PROGRAM, "compare", "job.toml",
+                                     "--simulate",   "--out",   "several"};
+    for (auto* command : {&simulate, &compare}) {
+      if (!wanted) {
+        command->emplace_back("--no-trace");
+      }
+      EXPECT_EQ(run(*command, scratch.path()).code, 0);
+    }
+    for (const char* directory : {"out", "several/equal"}) {
+      EXPECT_EQ(fs::exists(scratch.file(directory) + "/trace.json"), wanted) << directory;
+      EXPECT_TRUE(fs::exists(scratch.file(directory) + "/report.html")) << directory;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace motley

@@ -37,6 +37,9 @@ std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
     for (const std::string& change : flags.run.job.overrides) {
       command.insert(command.end(), {"--set", change});
     }
+    if (flags.run.no_trace) {
+      command.emplace_back("--no-trace");
+    }
     runs.push_back({job.name, std::move(command), directory});
   }
   return runs;

@@ -112,9 +112,11 @@ int run_command(const RunFlags& flags, Mode mode) {
     return refuse(dashboard.error().message);
   }
   try {
-    RecordedRun recorded(
-        *job, name_of(mode), (*task)->training_samples(),
-        {.out = flags.out, .quiet = flags.quiet, .dashboard = std::move(*dashboard)});
+    RecordedRun recorded(*job, name_of(mode), (*task)->training_samples(),
+                         {.out = flags.out,
+                          .trace = !flags.no_trace,
+                          .quiet = flags.quiet,
+                          .dashboard = std::move(*dashboard)});
     const Summary summary = recorded.run(**task, [&](RunMonitor& monitor) {
       return mode == Mode::kSimulate ? simulate(*job, **task, monitor)
                                      : run_job(flags, *job, **task, *gathering, monitor);

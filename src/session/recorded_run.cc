@@ -90,7 +90,7 @@ std::optional<RunDir> create_dir(const RunView& view, const std::string& job_nam
 
 RecordedRun::RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples,
                          RunView view)
-    : job_(job), dir_(create_dir(view, job.name, durable_of(mode))) {
+    : job_(job), dir_(create_dir(view, job.name, durable_of(mode))), trace_(view.trace) {
   if (view.dashboard && !view.quiet) {
     fmt::print(stderr, "motley: watch the run at {}\n", view.dashboard->url());
   }
@@ -139,8 +139,8 @@ void RecordedRun::write_last_model(Task& task) const {
   }
 }
 
-// Writes record.json, report.html and trace.json, whether the run succeeded or failed. They are
-// worth a warning, but not the run.
+// Writes record.json, report.html and trace.json (unless it is not wanted), whether the run
+// succeeded or failed. They are worth a warning, but not the run.
 void RecordedRun::write_report() const {
   if (!dir_) {
     return;
@@ -149,7 +149,9 @@ void RecordedRun::write_report() const {
   const auto document = document_of(record);
   warn_unless(dir_->write(kRecordFile, one_line(document) + "\n"));
   warn_unless(dir_->write(kReportFile, report_page({document}, record.facts().name)));
-  warn_unless(dir_->write(kTraceFile, trace_of(record)));  // last: it may be large
+  if (trace_) {
+    warn_unless(dir_->write(kTraceFile, trace_of(record)));  // last: it may be large
+  }
 }
 
 void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {

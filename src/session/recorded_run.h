@@ -31,6 +31,7 @@ inline constexpr std::string_view kReportFile = "report.html";
 struct RunView {
   bool keep = true;                           // writes a run directory
   std::optional<std::string> out = {};        // its path; if not set, a new one in runs/
+  bool trace = true;                          // writes trace.json there
   bool quiet = false;                         // shows no progress on stderr
   std::unique_ptr<Dashboard> dashboard = {};  // the live page, if any
 };
@@ -57,6 +58,7 @@ class RecordedRun {
 
   const Job& job_;
   std::optional<RunDir> dir_;
+  const bool trace_;
   std::unique_ptr<Watch> watch_;
 };
 
