@@ -30,7 +30,7 @@ namespace motley {
 // The reason for which a run ends early when it reaches its target accuracy.
 inline constexpr const char* kTargetReached = "target";
 // The error message of a run that was abandoned.
-inline constexpr const char* kAbandoned = "interrupted; the model was not saved";
+inline constexpr const char* kAbandoned = "interrupted; the final model was not saved";
 // The error message of a run that can never end: a deadlock is a mistake of its method.
 std::string deadlock_reason(const Job& job, const std::string& deadlock);
 
