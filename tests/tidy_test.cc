@@ -47,7 +47,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"base", "node", "cluster", "allocate", "job", "record", "state", "sync", "sim", "fabric"}},
     {"session",
      {"base", "cluster", "dashboard", "job", "page", "record", "runtime", "state", "sync"}},
-    {"compute", {"base", "job", "sync"}},
+    {"compute", {"base", "job", "state", "sync"}},
     {"api", {"base", "compute", "session", "sync"}},
     {"cli",
      {"base", "cluster", "compute", "dashboard", "job", "page", "record", "runtime", "session",

@@ -97,7 +97,8 @@ class Archive::Cursor {
     return is_saving() ? std::numeric_limits<std::size_t>::max() : read_.back()->size();
   }
 
-  void save_tensor(std::string_view name, ElementType type, const void* data, std::size_t size) {
+  StateTensor& save_tensor(std::string_view name, ElementType type, const void* data,
+                           std::size_t size) {
     StateTensor& tensor = to_->tensors[full(name)];
     tensor.type = type;
     tensor.shape = {static_cast<std::int64_t>(size)};
@@ -105,6 +106,7 @@ class Archive::Cursor {
     if (size > 0) {
       std::memcpy(tensor.bytes.data(), data, tensor.bytes.size());
     }
+    return tensor;
   }
 
   const StateTensor& find_tensor(std::string_view name, ElementType type) const {
@@ -237,9 +239,14 @@ void Archive::tensor(std::string_view name, std::vector<float>& values) {
   tensor(name, std::span(values));
 }
 
-void Archive::tensor(std::string_view name, std::span<float> values) {
+void Archive::tensor(std::string_view name, std::span<float> values,
+                     std::span<const std::int64_t> shape) {
   if (is_saving()) {
-    cursor_->save_tensor(name, ElementType::kFloat32, values.data(), values.size());
+    StateTensor& saved =
+        cursor_->save_tensor(name, ElementType::kFloat32, values.data(), values.size());
+    if (!shape.empty()) {
+      saved.shape.assign(shape.begin(), shape.end());
+    }
     return;
   }
   const StateTensor& saved = cursor_->find_tensor(name, ElementType::kFloat32);

@@ -115,8 +115,9 @@ class Archive {
 
   // Floats, stored as a tensor of one dimension. Restoring a vector sets its size.
   void tensor(std::string_view name, std::vector<float>& values);
-  // Of a fixed size. Restoring another size is an error.
-  void tensor(std::string_view name, std::span<float> values);
+  // Of a fixed size, and of this shape if it is given. Restoring another size is an error.
+  void tensor(std::string_view name, std::span<float> values,
+              std::span<const std::int64_t> shape = {});
   // Bytes that only their owner understands.
   void bytes(std::string_view name, std::vector<std::byte>& values);
 

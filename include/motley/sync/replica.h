@@ -119,8 +119,12 @@ class Replica {
   // Everything that training changes. By default parameters and buffers; a replica with an
   // optimizer that has a state, or that draws random numbers, adds them.
   virtual void state(Archive& archive) {
-    archive.tensor("parameters", parameters().floats());
-    archive.tensor("buffers", buffers().floats());
+    for (const TensorInfo& each : tensors()) {
+      const Block block = each.in == TensorInfo::In::kParameters ? parameters() : buffers();
+      if (!block.phantom()) {
+        archive.tensor(each.name, block.part(each.offset, each.size()).floats(), each.shape);
+      }
+    }
   }
 
  private:
