@@ -124,29 +124,30 @@ Status CheckpointStore::write(const Checkpoint& checkpoint) {
   if (!problem || problem == std::errc::file_exists) {
     problem = files_->sync_directory(directory_.parent_path());
   }
+  if (!problem) {
+    problem = files_->sync_directory(directory_);
+  }
   if (problem) {
-    return fail("{}: cannot be made: {}", directory_.string(), problem.message());
+    return fail("{}: cannot be written: {}", directory_.string(), problem.message());
   }
-  if (Status status = clean_up(); !status) {
-    return status;
-  }
+  // What cannot be removed is no reason to write nothing. keep() says it.
+  static_cast<void>(clean_up());
   return write_checkpoint(*files_, path_of(checkpoint.step), checkpoint);
 }
 
 Status CheckpointStore::clean_up() {
-  // What a hidden directory was replaced by must be there to stay before it is removed.
-  std::error_code problem = files_->sync_directory(directory_);
   const auto names = files_->list(directory_);
-  if (!names || problem) {
-    return fail("{}: cannot be read: {}", directory_.string(),
-                (problem ? problem : names.error()).message());
+  if (!names) {
+    return fail("{}: cannot be read: {}", directory_.string(), names.error().message());
   }
+  Status status;
   for (const std::string& name : *names) {
-    if (problem = clean_up(name); problem) {
-      return fail("{}: cannot be removed: {}", (directory_ / name).string(), problem.message());
+    const std::error_code problem = clean_up(name);
+    if (problem && status) {
+      status = fail("{}: cannot be removed: {}", (directory_ / name).string(), problem.message());
     }
   }
-  return {};
+  return status;
 }
 
 std::error_code CheckpointStore::clean_up(const std::string& name) {
@@ -179,27 +180,16 @@ Status CheckpointStore::remove_newer(std::int64_t step) {
 // First all get hidden names, for good. A half-removed checkpoint never has the name of a whole
 // one.
 Status CheckpointStore::remove(const std::vector<ListedCheckpoint>& checkpoints) {
-  const auto gone = [&](const ListedCheckpoint& each) {
-    return hidden_name(path_of(each.step), kBeingRemoved);
-  };
-  std::error_code problem;
-  const auto status = [&](const fs::path& path) -> Status {
-    return fail("{}: cannot be removed: {}", path.string(), problem.message());
-  };
   for (const ListedCheckpoint& each : checkpoints) {
-    if (problem = files_->rename(each.path, gone(each)); problem) {
-      return status(each.path);
+    const fs::path hidden = hidden_name(path_of(each.step), kBeingRemoved);
+    if (const std::error_code problem = files_->rename(each.path, hidden)) {
+      return fail("{}: cannot be removed: {}", each.path.string(), problem.message());
     }
   }
-  if (problem = checkpoints.empty() ? problem : files_->sync_directory(directory_); problem) {
-    return status(checkpoints.front().path);
+  if (const std::error_code problem = files_->sync_directory(directory_)) {
+    return fail("{}: cannot be written: {}", directory_.string(), problem.message());
   }
-  for (const ListedCheckpoint& each : checkpoints) {
-    if (problem = remove_tree(*files_, gone(each)); problem) {
-      return status(gone(each));
-    }
-  }
-  return {};
+  return clean_up();
 }
 
 }  // namespace motley

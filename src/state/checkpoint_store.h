@@ -52,6 +52,7 @@ class CheckpointStore {
   Status write(const Checkpoint& checkpoint);
 
   // Removes the superfluous(). Call it after write(). A crash leaves each one whole or hidden.
+  // Fails if something cannot be removed, also what a crash has left.
   Status keep(int count, std::int64_t written);
 
   // Removes those after `step`: for a run that starts again from an older one and would find them
@@ -63,6 +64,8 @@ class CheckpointStore {
   using Candidate = std::pair<std::int64_t, std::filesystem::path>;
 
   Result<std::vector<Candidate>> candidates() const;
+  // Removes hidden directories. `directory_` must be synced: what has replaced them is there to
+  // stay.
   Status clean_up();
   std::error_code clean_up(const std::string& name);
   Status remove(const std::vector<ListedCheckpoint>& checkpoints);

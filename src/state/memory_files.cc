@@ -22,38 +22,63 @@ struct MemoryFiles::Inode {
   std::vector<Entries> unsynced;  // the entries at the last sync and after each change but the last
 
   void change(Entries now) { unsynced.push_back(std::exchange(entries, std::move(now))); }
-  InodePointer after_crash(Luck luck, Random& random) const;
-  std::vector<std::byte> bytes_after_crash(Luck luck, Random& random) const;
 };
 
-std::vector<std::byte> MemoryFiles::Inode::bytes_after_crash(Luck luck, Random& random) const {
-  std::vector<std::byte> left = bytes;
-  if (luck == Luck::kNothingIsLeft) {
-    left.resize(synced_bytes);
-  }
-  if (luck == Luck::kRandom) {
-    left.resize(synced_bytes + random.below(bytes.size() - synced_bytes + 1));
-    const std::size_t zeros = synced_bytes + random.below(left.size() - synced_bytes + 1);
-    std::fill(left.begin() + static_cast<std::ptrdiff_t>(zeros), left.end(), std::byte{0});
-    left.resize(random.below(2) == 0 ? left.size() : zeros);
-  }
-  return left;
-}
+// Copies what is left after a crash.
+class MemoryFiles::Survival {
+ public:
+  Survival(Luck luck, std::uint64_t seed) : luck_(luck), random_(seed) {}
 
-MemoryFiles::InodePointer MemoryFiles::Inode::after_crash(Luck luck, Random& random) const {
-  auto copy = std::make_shared<Inode>();
-  copy->is_directory = is_directory;
-  copy->bytes = bytes_after_crash(luck, random);
-  copy->synced_bytes = copy->bytes.size();
-  std::size_t version = unsynced.size();  // of the entries
-  if (luck != Luck::kAllIsLeft) {
-    version = luck == Luck::kNothingIsLeft ? 0 : random.below(unsynced.size() + 1);
+  InodePointer of(const Inode& inode) {
+    InodePointer& copy = copies_[&inode];
+    if (!copy) {
+      copy = std::make_shared<Inode>(inode);
+      luck_ == Luck::kKilled ? copy_all(inode, *copy) : choose(inode, *copy);
+    }
+    return copy;
   }
-  for (const auto& [name, inode] : version < unsynced.size() ? unsynced[version] : entries) {
-    copy->entries[name] = inode->after_crash(luck, random);
+
+ private:
+  Entries of(const Entries& entries) {
+    Entries copied;
+    for (const auto& [name, inode] : entries) {
+      copied[name] = of(*inode);
+    }
+    return copied;
   }
-  return copy;
-}
+  void copy_all(const Inode& inode, Inode& copy) {
+    copy.entries = of(inode.entries);
+    for (Entries& each : copy.unsynced) {
+      each = of(each);
+    }
+  }
+  void choose(const Inode& inode, Inode& copy) {
+    const std::size_t versions = inode.unsynced.size();
+    const std::size_t version = luck_ == Luck::kRandom ? random_.below(versions + 1) : 0;
+    copy.entries = of(version < versions ? inode.unsynced[version] : inode.entries);
+    copy.unsynced.clear();
+    choose_bytes(copy);
+    copy.synced_bytes = copy.bytes.size();
+  }
+  void choose_bytes(Inode& file) {
+    const auto some = [&](std::size_t end) {
+      return file.synced_bytes + random_.below(end - file.synced_bytes + 1);
+    };
+    if (luck_ == Luck::kNothingIsLeft) {
+      file.bytes.resize(file.synced_bytes);
+      return;
+    }
+    file.bytes.resize(some(file.bytes.size()));
+    if (random_.below(2) == 0) {
+      const auto zeros = static_cast<std::ptrdiff_t>(some(file.bytes.size()));
+      std::fill(file.bytes.begin() + zeros, file.bytes.end(), std::byte{0});
+    }
+  }
+
+  const Luck luck_;
+  Random random_;
+  std::map<const Inode*, InodePointer> copies_;
+};
 
 class MemoryFiles::OpenFile final : public NewFile {
  public:
@@ -86,8 +111,7 @@ MemoryFiles::MemoryFiles() : root_(std::make_shared<Inode>()) {
 
 MemoryFiles MemoryFiles::crashed(Luck luck, std::uint64_t seed) const {
   MemoryFiles files;
-  Random random(seed);
-  files.root_ = root_->after_crash(luck, random);
+  files.root_ = Survival(luck, seed).of(*root_);
   files.can_exchange_ = can_exchange_;
   return files;
 }

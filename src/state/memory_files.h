@@ -20,22 +20,20 @@
 
 namespace motley {
 
-// Thrown by a call that is not made any more.
-struct Crash {};
-
 class MemoryFiles final : public Files {
  public:
-  // What of all that was not synced is left after a crash.
-  enum class Luck { kAllIsLeft, kNothingIsLeft, kRandom };
-  // Asked before every call, with its name. May throw Crash, or return an error: then the call
-  // fails. A failing write writes half of its bytes.
+  // What of all that was not synced is left after a crash. kKilled: all is left, but not synced
+  // yet; the program was killed, and the machine goes on.
+  enum class Luck { kKilled, kNothingIsLeft, kRandom };
+  // Asked before every call, with its name. If it returns an error, the call fails. A failing write
+  // writes half of its bytes.
   using Fault = std::function<std::error_code(std::string_view call)>;
 
   MemoryFiles();  // the root "/" and the directory "/run", synced
 
   void set_fault(Fault fault) { fault_ = std::move(fault); }
   void set_can_exchange(bool can) { can_exchange_ = can; }
-  // What is found after a crash now.
+  // What is found after a crash now: a copy.
   MemoryFiles crashed(Luck luck, std::uint64_t seed) const;
 
   // For tests that damage files.
@@ -67,6 +65,8 @@ class MemoryFiles final : public Files {
   InodePointer regular(const std::filesystem::path& path) const;
   std::error_code add(const std::filesystem::path& path, InodePointer inode);
   std::error_code move(const std::filesystem::path& from, const std::filesystem::path& to);
+
+  class Survival;
 
   InodePointer root_;
   Fault fault_;
