@@ -1,8 +1,11 @@
 // For tests: small checkpoints that all differ.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,17 +14,14 @@
 namespace motley {
 
 inline std::vector<std::byte> bytes_of_text(std::string_view text) {
-  std::vector<std::byte> bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 template <class T>
 StateTensor tensor_of(ElementType type, const std::vector<T>& values) {
-  StateTensor tensor{type, {static_cast<std::int64_t>(values.size())}, {}};
-  tensor.bytes.resize(values.size() * sizeof(T));
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
-  return tensor;
+  const auto bytes = std::as_bytes(std::span(values));
+  return {type, {static_cast<std::int64_t>(values.size())}, {bytes.begin(), bytes.end()}};
 }
 
 inline Checkpoint sample_checkpoint(std::int64_t step, int attempt = 0) {
