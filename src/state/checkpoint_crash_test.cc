@@ -25,12 +25,12 @@ using Plan = std::vector<std::pair<std::int64_t, int>>;
 const Plan kPlan = {{100, 0}, {200, 0}, {300, 0}, {300, 1}, {400, 0}, {200, 1}, {400, 1}, {500, 0}};
 const Plan kShortPlan = {{100, 0}, {200, 0}, {200, 1}, {300, 0}};
 
-struct Setting {
+struct CrashSetting {
   int keep = 3;
   bool can_exchange = true;
 };
-const std::vector<Setting> kSettings = {{1, true},  {1, false}, {2, true},
-                                        {2, false}, {3, true},  {3, false}};
+const std::vector<CrashSetting> kSettings = {{1, true},  {1, false}, {2, true},
+                                             {2, false}, {3, true},  {3, false}};
 
 // What has the name of a checkpoint.
 std::set<std::int64_t> steps_there(MemoryFiles files) {
@@ -162,7 +162,7 @@ bool is_reading(std::string_view call) {
 }
 
 // Crashes after every call that changes something. Returns the number of crashes.
-int crash_everywhere(const Setting& setting) {
+int crash_everywhere(const CrashSetting& setting) {
   MemoryFiles files;
   files.set_can_exchange(setting.can_exchange);
   CrashingRun run(files, setting.keep);
@@ -182,7 +182,7 @@ int crash_everywhere(const Setting& setting) {
 
 TEST(CheckpointCrash, AtEveryCallTheNewestWholeOneIsFound) {
   int crashes = 0;
-  for (const Setting& setting : kSettings) {
+  for (const CrashSetting& setting : kSettings) {
     crashes += crash_everywhere(setting);
   }
   RecordProperty("crashes", crashes);
@@ -212,7 +212,7 @@ TEST(CheckpointCrash, AMissingSyncIsNoticed) {
 
 // A call fails, and those after it, as many as given; then the disk works again. Returns the number
 // of calls.
-int error_at(int call, int times, std::errc code, const Setting& setting) {
+int error_at(int call, int times, std::errc code, const CrashSetting& setting) {
   SCOPED_TRACE(fmt::format("error at call {}, {} times, keep {}, exchange {}", call, times,
                            setting.keep, setting.can_exchange));
   MemoryFiles files;
@@ -243,7 +243,7 @@ int error_at(int call, int times, std::errc code, const Setting& setting) {
 }
 
 TEST(CheckpointCrash, AfterAnErrorOfAnyCallTheEarlierOnesAreThere) {
-  for (const Setting& setting : {Setting{1, false}, Setting{3, true}}) {
+  for (const CrashSetting& setting : {CrashSetting{1, false}, CrashSetting{3, true}}) {
     int calls = 1;
     for (int call = 0; call < calls && !testing::Test::HasFailure(); ++call) {
       calls = error_at(call, 1, std::errc::io_error, setting);

@@ -50,24 +50,24 @@ std::optional<std::uint64_t> bytes_of(ElementType type, const std::vector<std::i
   return bytes;
 }
 
-using NamedTensor = TensorMap::value_type;
+using TensorEntry = TensorMap::value_type;
 
-std::vector<const NamedTensor*> in_file_order(const TensorMap& tensors) {
-  std::vector<const NamedTensor*> order;
-  for (const NamedTensor& each : tensors) {
+std::vector<const TensorEntry*> in_file_order(const TensorMap& tensors) {
+  std::vector<const TensorEntry*> order;
+  for (const TensorEntry& each : tensors) {
     MOTLEY_CHECK(bytes_of(each.second.type, each.second.shape) == each.second.bytes.size(),
                  "the shape of {} does not fit its {} bytes", each.first, each.second.bytes.size());
     order.push_back(&each);
   }
   std::ranges::stable_sort(order, std::greater<>{},
-                           [](const NamedTensor* each) { return size_of(each->second.type); });
+                           [](const TensorEntry* each) { return size_of(each->second.type); });
   return order;
 }
 
-nlohmann::json header_of(const std::vector<const NamedTensor*>& order) {
+nlohmann::json header_of(const std::vector<const TensorEntry*>& order) {
   nlohmann::json header = nlohmann::json::object();
   std::uint64_t at = 0;
-  for (const NamedTensor* each : order) {
+  for (const TensorEntry* each : order) {
     const std::uint64_t end = at + each->second.bytes.size();
     header[each->first] = {{"dtype", name_of(each->second.type)},
                            {"shape", each->second.shape},
@@ -77,7 +77,7 @@ nlohmann::json header_of(const std::vector<const NamedTensor*>& order) {
   return header;
 }
 
-Result<std::string> length_and_header(const std::vector<const NamedTensor*>& order) {
+Result<std::string> length_and_header(const std::vector<const TensorEntry*>& order) {
   std::string text;
   try {
     text = header_of(order).dump();
@@ -208,7 +208,7 @@ Status write_safetensors(const TensorMap& tensors, const ByteSink& sink) {
     return tl::unexpected(begin.error());
   }
   Status status = sink(std::as_bytes(std::span(*begin)));
-  for (const NamedTensor* each : order) {
+  for (const TensorEntry* each : order) {
     if (status && !each->second.bytes.empty()) {
       status = sink(each->second.bytes);
     }
