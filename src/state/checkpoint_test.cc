@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <limits>
 #include <utility>
 
 #include "base/random.h"
@@ -95,6 +96,14 @@ TEST(Checkpoint, OwnFilesHaveNamesThatStayInside) {
   EXPECT_FALSE(is_own_file_name(std::string(201, 'a')));
 }
 
+TEST(Checkpoint, NumbersThatAreNotFiniteAreRefused) {
+  MemoryFiles files;
+  Checkpoint checkpoint = sample_checkpoint(500);
+  checkpoint.state.values["deep"] = {1, {{"a", std::numeric_limits<double>::infinity()}}};
+  EXPECT_FALSE(write_checkpoint(files, kPlace, checkpoint));
+  EXPECT_TRUE(files.list("/run")->empty());
+}
+
 TEST(Checkpoint, TextThatIsNotUtf8IsRefused) {
   MemoryFiles files;
   Checkpoint checkpoint = sample_checkpoint(500);
@@ -128,7 +137,7 @@ TEST(Checkpoint, EveryOtherLengthIsFound) {
     for (std::size_t size = 0; size < whole.size() + 20; ++size) {
       files.contents(kPlace / name) = whole;
       files.contents(kPlace / name).resize(size);
-      ASSERT_EQ(refused(files, name) == "", size == whole.size()) << name << " " << size;
+      ASSERT_EQ(refused(files, name).empty(), size == whole.size()) << name << " " << size;
     }
     files.contents(kPlace / name) = whole;
   }
@@ -168,7 +177,7 @@ TEST(Checkpoint, SplicesAreFound) {
     std::vector<std::byte>& bytes = files.contents(kPlace / name);
     const std::vector<std::byte> whole = bytes;
     splice(bytes, random.below(2) == 0 ? whole : others.contents(kPlace / other), random);
-    ASSERT_EQ(refused(files, name) == "", bytes == whole);
+    ASSERT_EQ(refused(files, name).empty(), bytes == whole);
     changed += bytes == whole ? 0 : 1;
     bytes = whole;
   }

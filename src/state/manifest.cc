@@ -1,6 +1,7 @@
 #include "state/manifest.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "motley/version.h"
@@ -29,6 +30,12 @@ bool is_sealed(std::string_view text) {
   }
   const std::string_view body = text.substr(0, text.size() - kTailSize);
   return text.substr(body.size()) == tail_of(body);
+}
+
+// JSON has no infinities and no NaN, and would store null.
+bool is_finite(const nlohmann::json& value) {
+  return value.is_number_float() ? std::isfinite(value.get<double>())
+                                 : !value.is_structured() || std::ranges::all_of(value, is_finite);
 }
 
 nlohmann::json json_of_seals(const Manifest& manifest) {
@@ -113,6 +120,9 @@ bool is_own_file_name(std::string_view name) {
 }
 
 Result<std::string> manifest_text(const Manifest& manifest) {
+  if (!is_finite(manifest.values)) {
+    return fail("a number of the state is not finite, which JSON cannot store");
+  }
   try {
     std::string text = body_of(manifest);
     text += tail_of(text);

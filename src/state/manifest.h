@@ -32,7 +32,7 @@ struct Manifest {
   nlohmann::json values = nlohmann::json::object();    // of the State
 };
 
-// Fails if a text in it is not UTF-8.
+// Fails if a text in it is not UTF-8, or a number not finite.
 Result<std::string> manifest_text(const Manifest& manifest);
 
 // The message does not name the file. A version that is newer than this program is refused.

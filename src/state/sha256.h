@@ -1,7 +1,8 @@
-// SHA-256 of the files of a checkpoint. Why not something faster: it finds every change, other
-// programs can check it (sha256sum, Python's hashlib), it needs no other library than the one
-// that the report uses, and a disk is slower. Cost: 1.6 GB/s with the instructions that processors
-// have for it since 2017, about 0.4 GB/s without; in the background. crc32c() here: 0.4 GB/s.
+// SHA-256 of the files of a checkpoint. It finds every change, other programs can check it
+// (sha256sum, Python's hashlib), and it is in the library that the report uses anyway. Cost, in the
+// background: 1.8 GB/s with the SHA instructions of the processor, 0.5 GB/s without. crc32c() has
+// 0.45 GB/s here and only 32 bits. XXH3 has 7 GB/s, but would be one more library, and a disk that
+// syncs 100 MB in 0.2 s does not notice the difference.
 #pragma once
 
 #include <cstddef>
