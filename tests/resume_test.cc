@@ -18,14 +18,14 @@
 namespace motley {
 namespace {
 
-struct Checkpoint {
+struct SeenCheckpoint {
   std::int64_t samples = 0;
   State state;
 };
 
 // What a run leaves.
 struct Traces {
-  std::vector<Checkpoint> checkpoints;
+  std::vector<SeenCheckpoint> checkpoints;
   std::vector<Metric> metrics;
   RunOutcome outcome;
 };
@@ -190,7 +190,7 @@ bandwidth = 3e5
 void expect_same_end(const Traces& whole, std::size_t chosen, const Traces& resumed) {
   ASSERT_EQ(resumed.checkpoints.size(), whole.checkpoints.size() - chosen - 1);
   for (std::size_t i = 0; i < resumed.checkpoints.size(); ++i) {
-    const Checkpoint& then = whole.checkpoints[chosen + 1 + i];
+    const SeenCheckpoint& then = whole.checkpoints[chosen + 1 + i];
     ASSERT_EQ(resumed.checkpoints[i].samples, then.samples);
     ASSERT_EQ(resumed.checkpoints[i].state.values, then.state.values);
     ASSERT_TRUE(resumed.checkpoints[i].state == then.state);

@@ -4,7 +4,18 @@
 
 namespace motley {
 
-std::size_t size_of(ElementType type) { return type == ElementType::kFloat32 ? 4 : 1; }
+std::size_t size_of(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8:
+      return 1;
+    case ElementType::kFloat32:
+      return 4;
+    case ElementType::kInt64:
+    case ElementType::kFloat64:
+      break;
+  }
+  return 8;
+}
 
 void State::put(std::string_view name, State part) {
   const std::string prefix = std::string(name) + ".";

@@ -13,7 +13,7 @@
 
 namespace motley {
 
-enum class ElementType : std::uint8_t { kFloat32, kUint8 };
+enum class ElementType : std::uint8_t { kFloat32, kUint8, kInt64, kFloat64 };
 std::size_t size_of(ElementType type);
 
 struct StateTensor {

@@ -158,7 +158,8 @@ class Simulation {
     start_all();
     run_cluster();
     const std::int64_t used = samples_used();
-    const bool is_over = logic_.is_over_after(used);
+    // A method that takes no steps has done what it came for.
+    const bool is_over = logic_.is_over_after(used) || used == term_.begin;
     if (!is_over || checkpoints()) {
       keep_state(used);
     }
