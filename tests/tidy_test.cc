@@ -37,7 +37,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"cluster", {"base"}},
     {"allocate", {"base", "state"}},
     {"job", {"base", "cluster", "codec"}},
-    {"record", {"base"}},
+    {"record", {"base", "state"}},
     {"page", {"base"}},
     {"dashboard", {"base"}},
     {"sync", {"base", "codec", "node", "cluster", "allocate", "job", "record", "state"}},
