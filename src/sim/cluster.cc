@@ -420,7 +420,8 @@ void SimCluster::Impl::SimNode::send(Rank to, Channel channel, Header header, Pa
                  .channel = channel,
                  .header = header,
                  .payload = payload.is_borrowed() ? payload.kept() : std::move(payload),
-                 .sent = now()});
+                 .sent = now(),
+                 .term = home.mailbox.term()});
 }
 
 std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Seconds deadline) {
