@@ -30,8 +30,8 @@ TEST(Traffic, TopkDependsOnWhatItSends) {
   const CodecOptions many{.kind = CodecKind::kTopk, .ratio = 0.5};
   EXPECT_EQ(encode_traffic(few, kCount), 28 * kCount + 9 * encoded_size(few, kCount));
   EXPECT_GT(encode_traffic(many, kCount), encode_traffic(few, kCount));
-  EXPECT_EQ(add_decoded_traffic(CodecKind::kTopk, kCount, 84), 2 * kCount + std::size_t{5 * 84});
-  EXPECT_EQ(decode_traffic(CodecKind::kTopk, kCount, 84), 4 * kCount + std::size_t{5 * 84});
+  EXPECT_EQ(add_decoded_traffic(CodecKind::kTopk, kCount, 84), 2 * kCount + 5 * std::size_t{84});
+  EXPECT_EQ(decode_traffic(CodecKind::kTopk, kCount, 84), 4 * kCount + 5 * std::size_t{84});
 }
 
 TEST(Traffic, TopkThatKeepsAllIsACopy) {

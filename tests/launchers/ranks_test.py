@@ -194,7 +194,7 @@ class End(unittest.TestCase):
         run.send_signal(signal.SIGTERM)
         (out, err, code), = Ranks.end(run)
         self.assertEqual((err, code), ("motley: stopped by SIGTERM\n", 143))
-        self.assertRegex(out, r"^\[rank 0\] \d+ steps, loss 0\.\d+, SIGTERM\n$")
+        self.assertRegex(out, r"^\[rank 0\] \d+ steps, loss \d+\.\d+, SIGTERM\n$")
 
     def test_a_signal_to_one_rank_stops_all_in_order(self):
         with Ranks(3) as ranks:
@@ -203,7 +203,7 @@ class End(unittest.TestCase):
             processes[1].send_signal(signal.SIGINT)
             ends = Ranks.end(*processes)
         self.assertEqual([(err, code) for _, err, code in ends], [("", 130)] * 3)
-        self.assertRegex(ends[0][0], r"^\d+ steps, loss 0\.\d+, SIGINT\n$")
+        self.assertRegex(ends[0][0], r"^\d+ steps, loss \d+\.\d+, SIGINT\n$")
 
     def test_calibrate_measures_the_workers_that_join(self):
         ranks = self.enterContext(Ranks(2))
