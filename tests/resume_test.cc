@@ -271,6 +271,29 @@ TEST_P(Resume, TotalsAreOfTheWholeRun) {
   EXPECT_EQ(samples, outcome.samples);
 }
 
+// A checkpoint at the end counts nothing twice.
+TEST_P(Resume, BytesAreCountedOnce) {
+  Job job = simulated_job(std::string(GetParam()->name()), {1, 0.5, 0.7, 0.2}, 32, 20);
+  const auto bytes_of = [&](std::int64_t checkpoint_every) {
+    job.train.checkpoint_every = checkpoint_every;
+    std::int64_t bytes = 0;
+    for (const WorkerSummary& worker : run(job).outcome.workers) {
+      bytes += worker.bytes_sent;
+    }
+    return bytes;
+  };
+  EXPECT_EQ(bytes_of(1000), bytes_of(0));
+}
+
+TEST_P(Resume, AStateOfAnotherRunIsRefused) {
+  Job job = simulated_job(std::string(GetParam()->name()), {1, 1, 1, 1}, 32, 20);
+  job.train.checkpoint_every = 5;
+  const Traces whole = run(job);
+  EXPECT_THROW(run(job, &whole.checkpoints.back().state), StateError) << "it is complete";
+  Job other = simulated_job(std::string(GetParam()->name()), {1, 1}, 32, 20);
+  EXPECT_THROW(run(other, &whole.checkpoints.front().state), StateError);
+}
+
 std::string name_of_test(const testing::TestParamInfo<const Method*>& info) {
   return std::string(info.param->name());
 }

@@ -106,8 +106,8 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
   std::optional<Summary> summary;
   try {
     summary = run_watched(task, body);
-  } catch (const RunFailed& failure) {
-    watch_->fail(failure.what());
+  } catch (const std::exception& failure) {
+    watch_->fail(reason_of(failure));
     write_last_model(task);
     write_report();
     throw;
@@ -132,7 +132,12 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
 // What a failed run has learnt so far. The failure matters more than trouble with this file.
 void RecordedRun::write_last_model(Task& task) const {
   const auto& last = watch_->last_model();
-  const std::string model = dir_ && last ? task.model_file(last->model) : "";
+  std::string model;
+  try {
+    model = dir_ && last ? task.model_file(last->model) : "";
+  } catch (const std::exception& error) {
+    print_notice(fmt::format("warning: the last model cannot be saved: {}", reason_of(error)));
+  }
   if (!model.empty() && !warn_unless(dir_->write(kModelFile, model))) {
     print_notice(fmt::format("the model of step {} is in {}", last->step,
                              (dir_->path() / kModelFile).string()));

@@ -146,6 +146,10 @@ void Archive::check_size(std::size_t size) const {
   }
 }
 
+void Archive::fail_range(std::string_view name, std::int64_t value) const {
+  throw StateError(fmt::format("{} is {}, which is out of range", cursor_->full(name), value));
+}
+
 void Archive::operator()(std::string_view name, bool& value) {
   if (is_saving()) {
     cursor_->add(name, value);

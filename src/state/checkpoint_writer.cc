@@ -64,8 +64,17 @@ void CheckpointWriter::run() {
   }
 }
 
+// Text that is not UTF-8, or no memory: an exception must not end the process.
+Status CheckpointWriter::try_to_write(const Checkpoint& checkpoint) {
+  try {
+    return store_.write(checkpoint);
+  } catch (const std::exception& error) {
+    return fail("checkpoint {}: cannot be written: {}", checkpoint.step, error.what());
+  }
+}
+
 void CheckpointWriter::write_one(const Checkpoint& checkpoint) {
-  const Status status = store_.write(checkpoint);
+  const Status status = try_to_write(checkpoint);
   note(failure_, status);
   if (!status) {
     return;

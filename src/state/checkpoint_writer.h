@@ -58,6 +58,7 @@ class CheckpointWriter {
   };
 
   void run();
+  Status try_to_write(const Checkpoint& checkpoint);
   void write_one(const Checkpoint& checkpoint);
   void note(Trouble& trouble, const Status& status);
 

@@ -114,7 +114,7 @@ std::size_t Allocator::next_share() {
   return asked_ ? asked_->decision.shares[self()] : static_cast<std::size_t>(own_.count);
 }
 
-// Only shares that were used in a step go into the history: the run may end before.
+// Only shares that a step was asked for go into the history: the run may end before.
 void Allocator::take_effect() {
   if (asked_) {
     write_down(current(), asked_->decision);

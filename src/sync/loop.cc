@@ -123,11 +123,17 @@ class Training::Impl {
   }
 
   void end_run() {
+    const Seconds began = node_.now();
     strategy_->end_run();
-    count_time();
-    recording_node_.write_down();
-    spans_.exchanged(result_.times.seconds, result_.times.wait);
+    if (node_.now() > began) {
+      waited_before_ += began - result_.times.seconds;  // since the last step
+      count_time();
+      recording_node_.write_down();
+      spans_.exchanged(result_.times.seconds, result_.times.wait);
+    }
   }
+
+  const WorkerResult& so_far() const { return result_; }
 
   WorkerResult result() {
     WorkerResult result = result_;
@@ -173,7 +179,7 @@ class Training::Impl {
 
   std::optional<Work> work_;  // of the current step
   Seconds compute_began_ = 0;
-  Seconds waited_before_ = 0;  // this term
+  Seconds waited_before_ = 0;  // outside of strategy and allocator, and in earlier terms
   WorkerResult result_;
 };
 
@@ -190,6 +196,7 @@ std::optional<Work> Training::begin() { return impl_->begin(); }
 Seconds Training::cost() { return impl_->cost(); }
 void Training::finish(double loss_sum) { impl_->finish(loss_sum); }
 void Training::end_run() { impl_->end_run(); }
+const WorkerResult& Training::so_far() const { return impl_->so_far(); }
 WorkerResult Training::result() { return impl_->result(); }
 void Training::state(Archive& archive) { impl_->state(archive); }
 

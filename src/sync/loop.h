@@ -1,10 +1,11 @@
-// The training loop: begin, compute, finish, until the strategy says that the run is over.
+// The training loop: begin, compute, finish, until the strategy says that the term is over.
 //
 //   Training training(node, part);
 //   while (const auto work = training.begin()) {
 //     node.busy(training.cost(), [&] { loss = replica.compute(work->samples); });
 //     training.finish(loss);
 //   }
+//   training.end_run();                  // if the run is over too
 //
 // Real and simulated workers run this same loop, and real and simulated coordinators the same
 // service. A program with its own loop makes the same calls (motley/trainer.h).
@@ -95,6 +96,8 @@ class Training {
 
   // Call after begin() has said that the term is over. Totals are over the whole run.
   WorkerResult result();
+  // The totals up to this worker's last step.
+  const WorkerResult& so_far() const;
   // What this worker keeps for the next term, besides its replica.
   void state(Archive& archive);
 
@@ -108,12 +111,12 @@ WorkerResult train(Node& node, const Part& part);
 // Takes steps until the term is over.
 void train_term(Node& node, Training& training, Replica& replica);
 
-// Runs a server of a method that has servers. Returns when the run is over for all workers.
+// Runs a server of a method that has servers. Returns when the term is over for all workers.
 Figures run_server(Node& node, const Job& job, Journal* journal = nullptr,
                    KeptState* kept = nullptr);
 
-// Runs the coordinator's side of the job's method. Returns when the run is over for all workers; at
-// once if the method has none.
+// Runs the coordinator's side of the job's method. Returns when the term is over for all workers;
+// at once if the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal = nullptr,
                     std::vector<int> machines = {}, const Term& term = {},

@@ -60,14 +60,17 @@ class Archive {
   void operator()(std::string_view name, T& value) {
     auto wide = static_cast<std::int64_t>(value);
     (*this)(name, wide);
-    value = static_cast<T>(wide);
+    value = narrow<T>(name, wide);
   }
   template <class T>
   requires std::is_integral_v<T>
   void operator()(std::string_view name, std::vector<T>& values) {
     std::vector<std::int64_t> wide(values.begin(), values.end());
     (*this)(name, wide);
-    values.assign(wide.begin(), wide.end());
+    values.clear();
+    for (const std::int64_t each : wide) {
+      values.push_back(narrow<T>(name, each));
+    }
   }
 
   // An object.
@@ -124,6 +127,17 @@ class Archive {
  private:
   class Cursor;
   Archive(State* to, const State* from);
+
+  // Unsigned numbers of 64 bits are stored with the same bits.
+  template <class T>
+  T narrow(std::string_view name, std::int64_t wide) const {
+    const T value = static_cast<T>(wide);
+    if (static_cast<std::int64_t>(value) != wide) {
+      fail_range(name, wide);
+    }
+    return value;
+  }
+  [[noreturn]] void fail_range(std::string_view name, std::int64_t value) const;
 
   void enter(std::string_view name);
   void leave();

@@ -23,8 +23,8 @@ struct ServiceContext {
   const Job& job;
   const LedgerOptions& ledger;
   Journal& journal;  // for decisions, and for how far apart the workers are
-  // True once the term should end early (target reached, interrupted). A service that deals out
-  // samples must then make all workers leave together.
+  // True once the term should end early (target reached, interrupted, a checkpoint is due). A
+  // service that deals out samples must then make all workers leave together.
   std::function<bool()> stop_requested;
   // The machine of each rank, workers before servers, numbered from 0. Empty: each has its own.
   std::vector<int> machines = {};

@@ -1,5 +1,5 @@
 // Term: a part of a run during which neither the members nor the method change. It ends with the
-// run, when a checkpoint is due, or when somebody comes or goes. The objects of a method live for
+// run, or when a checkpoint is due. The objects of a method live for
 // one term: they are made when it begins, from what was kept of the term before
 // (Strategy::state(), ServiceContext::kept), and are gone when it ends.
 #pragma once

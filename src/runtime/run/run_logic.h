@@ -76,7 +76,8 @@ class RunLogic {
   void end_term() { merger_ = {}; }
   // True if the run is over after so many samples; otherwise another term follows.
   bool is_over_after(std::int64_t samples) const { return stopped_ || samples >= rules_.limit; }
-  // Of a run between two terms.
+  // Of a run between two terms. Why it was stopped is not part of it: a run that comes back goes
+  // on.
   void state(Archive& archive);
 
   // All are done. `results` has all workers by rank, then all servers; `model` is the final model,

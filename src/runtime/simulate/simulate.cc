@@ -33,6 +33,16 @@ std::vector<std::string> machine_names(const Job& job) {
   return names;
 }
 
+// Saves a value of the job; when restoring, it must be the same.
+void expect(Archive& archive, const char* name, const std::string& value) {
+  std::string saved = value;
+  archive(name, saved);
+  if (saved != value) {
+    throw StateError(
+        fmt::format("{} is {}, but the state is of a run with {}", name, value, saved));
+  }
+}
+
 class Simulation {
  public:
   Simulation(const Job& job, Task& task, RunMonitor& monitor)
@@ -53,6 +63,12 @@ class Simulation {
   // Goes on from a checkpoint.
   void restore_all(const State& state) {
     restore(*this, state.part("run"));
+    if (logic_.is_over_after(term_.begin)) {
+      throw StateError(
+          fmt::format("the run is complete after {} samples: raise train.epochs or "
+                      "train.steps to go on",
+                      term_.begin));
+    }
     service_kept_.state() = state.part("service");
     const State of_workers = state.part("workers");
     for (auto& worker : workers_) {
@@ -74,11 +90,21 @@ class Simulation {
 
   // What the run itself keeps between two terms.
   void state(Archive& archive) {
+    expect(archive, "method", job_.strategy.sync);
+    expect(archive, "workers", std::to_string(job_.cluster.workers));
+    expect(archive, "servers", std::to_string(servers_of(job_)));
     archive("term", term_.number);
     archive("samples", term_.begin);
     archive("seconds", seconds_);
-    archive("events", events_before_);
-    archive("bytes_sent", bytes_before_);
+    if (archive.is_saving()) {
+      std::vector<std::int64_t> bytes = all_bytes_sent();
+      std::int64_t all_events = events();
+      archive("bytes_sent", bytes);
+      archive("events", all_events);
+    } else {
+      archive("bytes_sent", bytes_before_);
+      archive("events", events_before_);
+    }
     archive("logic", logic_);
   }
 
@@ -94,6 +120,9 @@ class Simulation {
                      [this] { return sim.stop_requested(*this); }, sim.meeting_.get(), &journal,
                      sim.term_, kept.empty() ? nullptr : &kept});
       train_term(node, *training, *replica);
+      if (!sim.checkpoints()) {
+        training->end_run();  // the run has one term
+      }
     }
 
     State whole_state() {
@@ -143,10 +172,8 @@ class Simulation {
   // Every term has a cluster of its own: no message passes from one to the next, and a run that
   // comes back is where the run was that went on. Returns whether the run is over.
   bool take_term() {
+    forget_cluster();
     term_.end = end_of_term();
-    for (auto& worker : workers_) {
-      worker->training.reset();  // it refers to the last cluster
-    }
     cluster_ = std::make_unique<SimCluster>(job_.cluster, servers_of(job_),
                                             seed_of(job_.seed, term_), seconds_);
     cluster_->poll([&] { return monitor_.abandon_requested(); });
@@ -159,14 +186,37 @@ class Simulation {
     run_cluster();
     const std::int64_t used = samples_used();
     // A method that takes no steps has done what it came for.
-    const bool is_over = logic_.is_over_after(used) || used == term_.begin;
+    const bool is_over = !checkpoints() || logic_.is_over_after(used) || used == term_.begin;
     if (!is_over || checkpoints()) {
       keep_state(used);
     }
-    if (is_over) {
+    if (is_over && checkpoints()) {
       end_run();
     }
     return is_over;
+  }
+
+  // Adds up what it counted.
+  void forget_cluster() {
+    for (auto& worker : workers_) {
+      worker->training.reset();  // it refers to the cluster
+    }
+    if (cluster_) {
+      bytes_before_ = all_bytes_sent();
+      events_before_ = events();
+      cluster_.reset();
+    }
+  }
+
+  std::vector<std::int64_t> all_bytes_sent() const {
+    std::vector<std::int64_t> all;
+    for (std::size_t rank = 0; rank < bytes_before_.size(); ++rank) {
+      all.push_back(bytes_sent(static_cast<Rank>(rank)));
+    }
+    return all;
+  }
+  std::int64_t events() const {
+    return events_before_ + static_cast<std::int64_t>(cluster_->events());
   }
 
   bool checkpoints() const { return job_.train.checkpoint_every > 0; }
@@ -220,11 +270,9 @@ class Simulation {
     logic_.end_term();
     for (auto& worker : workers_) {
       worker->kept = state_of(*worker->training);
+      tell_news(*worker, worker->training->so_far());  // for the record of a checkpoint
     }
-    for (std::size_t rank = 0; rank < bytes_before_.size(); ++rank) {
-      bytes_before_[rank] = bytes_sent(static_cast<Rank>(rank));
-    }
-    events_before_ += static_cast<std::int64_t>(cluster_->events());
+    tell_service_news();
     seconds_ = cluster_->now();
     ++term_.number;
     term_.begin = used;
@@ -354,7 +402,7 @@ class Simulation {
   RunOutcome outcome() {
     RunEnd end = logic_.finish(results(), service_, snapshot_of(*workers_.front()->replica));
     tell_service_news();
-    end.outcome.simulated_events = events_before_ + static_cast<std::int64_t>(cluster_->events());
+    end.outcome.simulated_events = events();
     if (end.evaluate) {
       evaluate(*end.evaluate);
     }
@@ -368,8 +416,8 @@ class Simulation {
   RunLogic logic_;
   Term term_;
   Seconds seconds_ = 0;                     // when the term began
-  std::int64_t events_before_ = 0;          // this term
-  std::vector<std::int64_t> bytes_before_;  // this term, by rank: sent
+  std::int64_t events_before_ = 0;          // in earlier terms
+  std::vector<std::int64_t> bytes_before_;  // sent in earlier terms, by rank
   std::unique_ptr<SimCluster> cluster_;     // of this term
   std::unique_ptr<RingMeeting> meeting_;    // null if there are few workers
   std::vector<std::unique_ptr<Worker>> workers_;

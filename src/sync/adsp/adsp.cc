@@ -66,14 +66,15 @@ class AdspService final : public SampleServerListener {
         options_(context.job.strategy.of<AdspOptions>()),
         loss_(kLossMemory * context.ledger.batch),
         search_({options_.commits, options_.loss_target}),
-        workers_(static_cast<std::size_t>(context.node.size())) {}
+        workers_(static_cast<std::size_t>(context.node.size())),
+        used_(context.ledger.begin) {}
 
   ServiceResult run() {
     server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
                                              EvaluatedModel::kAnyWorker, this);
     KeptState::restore(context_.kept, *this);
     if (gamma_) {
-      begin_period_again();
+      go_on_with_period();
     }
     server_->run();
     KeptState::save(context_.kept, *this);
@@ -92,8 +93,9 @@ class AdspService final : public SampleServerListener {
     archive("search", search_);
     archive("workers", workers_);
     archive("gamma", gamma_);
+    archive("start", start_);
+    archive("middle", middle_);
     archive("target_total", target_total_);
-    archive("used", used_);
     archive("epoch", epoch_);
     archive("commits_tried", commits_tried_);
     archive("largest_difference", largest_difference_);
@@ -161,11 +163,16 @@ class AdspService final : public SampleServerListener {
     begin_period(now);
   }
 
-  // A period that the end of a term has cut short does not count for the search.
-  void begin_period_again() {
-    target_total_ -= commits_tried_.back();
-    commits_tried_.pop_back();
-    begin_period(context_.node.now());
+  // At the beginning of a term: the rest of the period, with the commits that are left.
+  void go_on_with_period() {
+    const Seconds left = std::max(start_.t + *gamma_ - context_.node.now(), 1e-6);
+    send_period({left, target_total_});
+  }
+
+  void send_period(const Period& period) {
+    for (Rank rank = 0; rank < context_.node.size(); ++rank) {
+      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
+    }
   }
 
   void begin_period(Seconds now) {
@@ -178,10 +185,7 @@ class AdspService final : public SampleServerListener {
     }
     commits_tried_.push_back(commits);
     target_total_ += commits;
-    const Period period{*gamma_, target_total_};
-    for (Rank rank = 0; rank < context_.node.size(); ++rank) {
-      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
-    }
+    send_period({*gamma_, target_total_});
     start_ = {now, loss_.mean()};
     middle_.reset();
   }
@@ -218,7 +222,7 @@ class AdspService final : public SampleServerListener {
   LossSample start_;                  // of the period
   std::optional<LossSample> middle_;  // of the period, once it is reached
   std::int64_t target_total_ = 0;     // C_target
-  std::int64_t used_ = 0;             // samples used by all workers
+  std::int64_t used_;                 // samples used by all workers
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> commits_tried_;  // by period
   std::int64_t largest_difference_ = 0;  // of commits between two workers, at the end of a period

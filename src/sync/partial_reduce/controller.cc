@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBridge = "connects parts of the cluster that would drift apart";
 constexpr std::string_view kNobodyElse = "nobody else will come";
-constexpr std::string_view kEndOfRun = "the end of the run";
+constexpr std::string_view kEndOfTerm = "all have done their part";
 
 }  // namespace
 
@@ -50,7 +50,8 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
     statistics_.largest_gap = std::max(statistics_.largest_gap, gap);
   }
   Pulse& pulse = pulse_of_[static_cast<std::size_t>(worker)];
-  pulse.period = now - std::exchange(pulse.last, now);
+  const Seconds before = std::exchange(pulse.last, now);
+  pulse.period = before == Pulse::kUnknown ? pulse.period : now - before;
 }
 
 bool Controller::is_waiting(Rank worker) const { return waits_[static_cast<std::size_t>(worker)]; }
@@ -104,7 +105,7 @@ std::optional<Group> Controller::next_group(Seconds now) {
 // choice of who waits for whom.
 Controller::Demand Controller::demand_of_filter() const {
   if (!rules_.filter || !finished_.empty()) {
-    return {};  // the last group of the run will connect all workers
+    return {};  // the end of the term is near, where all wait for all
   }
   const std::int64_t groups_left = std::max<std::int64_t>(rules_.window - graph_.groups() - 1, 0);
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
@@ -239,7 +240,7 @@ void Controller::go_on_from_newest(Group& group) {
 
 // Its members average only if the run is over, so nobody's iteration changes.
 Group Controller::last_group() {
-  Group group = group_of(std::exchange(finished_, {}), kEndOfRun);
+  Group group = group_of(std::exchange(finished_, {}), kEndOfTerm);
   group.last = true;
   return group;
 }

@@ -87,7 +87,7 @@ class Controller {
 
   // The worker has done this iteration and waits for a group. It must not be waiting already.
   void ready(Rank worker, std::int64_t iteration, Seconds now);
-  // The worker has done its last iteration and waits for the end of the run.
+  // The worker has done its last iteration and waits for the end of the term.
   void finished(Rank worker, std::int64_t iteration, Seconds now);
   bool is_waiting(Rank worker) const;
 
@@ -117,10 +117,12 @@ class Controller {
     Seconds last = 0;
     Seconds period = 0;
 
+    // The time between the last signal of a term and the first of the next is not a period.
     void state(Archive& archive) {
-      archive("last", last);
       archive("period", period);
+      last = archive.is_saving() ? last : kUnknown;
     }
+    static constexpr Seconds kUnknown = -1;
   };
 
   void note(Rank worker, std::int64_t iteration, Seconds now);
@@ -166,7 +168,7 @@ class Controller {
   const GroupRules rules_;
   const std::unique_ptr<GroupPolicy> policy_;
   Queue queue_;     // workers waiting for a group, in the order of their signals
-  Queue finished_;  // workers waiting for the end of the run
+  Queue finished_;  // workers waiting for the end of the term
   std::vector<std::int64_t> iteration_of_;  // by worker, as last reported
   std::int64_t newest_ = 0;                 // the largest of them
   std::vector<Pulse> pulse_of_;             // by worker
