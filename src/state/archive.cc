@@ -14,27 +14,60 @@ namespace {
 
 using Json = nlohmann::json;
 
-// JSON has no infinities and no NaN.
-Json json_of(double value) {
-  if (std::isfinite(value)) {
-    return value;
-  }
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
+// How a type is written in JSON.
+template <class T>
+struct Form;
 
-std::optional<double> double_of(const Json& json) {
-  if (json.is_number()) {
-    return json.get<double>();
+template <>
+struct Form<bool> {
+  static constexpr std::string_view kWhat = "true or false";
+  static Json write(bool value) { return value; }
+  static std::optional<bool> read(const Json& json) {
+    return json.is_boolean() ? std::optional(json.get<bool>()) : std::nullopt;
   }
-  if (json == "nan") {
-    return std::numeric_limits<double>::quiet_NaN();
+};
+
+template <>
+struct Form<std::int64_t> {
+  static constexpr std::string_view kWhat = "an integer";
+  static Json write(std::int64_t value) { return value; }
+  static std::optional<std::int64_t> read(const Json& json) {
+    return json.is_number_integer() ? std::optional(json.get<std::int64_t>()) : std::nullopt;
   }
-  if (json == "inf" || json == "-inf") {
+};
+
+template <>
+struct Form<std::string> {
+  static constexpr std::string_view kWhat = "text";
+  static Json write(const std::string& value) { return value; }
+  static std::optional<std::string> read(const Json& json) {
+    return json.is_string() ? std::optional(json.get<std::string>()) : std::nullopt;
+  }
+};
+
+// JSON has no infinities and no NaN.
+template <>
+struct Form<double> {
+  static constexpr std::string_view kWhat = "a number";
+  static Json write(double value) {
+    if (std::isfinite(value)) {
+      return value;
+    }
+    return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+  }
+  static std::optional<double> read(const Json& json) {
+    if (json.is_number()) {
+      return json.get<double>();
+    }
+    if (json == "nan") {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
     const double infinity = std::numeric_limits<double>::infinity();
-    return json == "inf" ? infinity : -infinity;
+    return json == "inf"    ? std::optional(infinity)
+           : json == "-inf" ? std::optional(-infinity)
+                            : std::nullopt;
   }
-  return std::nullopt;
-}
+};
 
 }  // namespace
 
@@ -92,6 +125,32 @@ class Archive::Cursor {
     }
   }
 
+  template <class T>
+  void value(std::string_view name, T& value) {
+    if (is_saving()) {
+      add(name, Form<T>::write(value));
+    } else {
+      value = read<T>(name, find(name));
+    }
+  }
+
+  template <class T>
+  void list(std::string_view name, std::vector<T>& values) {
+    if (is_saving()) {
+      Json& list = add(name, Json::array());
+      for (const T value : values) {
+        list.push_back(Form<T>::write(value));
+      }
+      return;
+    }
+    const Json& list = find(name);
+    expect(list.is_array(), name, "a list");
+    values.clear();
+    for (const Json& each : list) {
+      values.push_back(read<T>(name, each));
+    }
+  }
+
   // How many entries the current object has.
   std::size_t entries() const {
     return is_saving() ? std::numeric_limits<std::size_t>::max() : read_.back()->size();
@@ -123,6 +182,13 @@ class Archive::Cursor {
   }
 
  private:
+  template <class T>
+  T read(std::string_view name, const Json& json) const {
+    std::optional<T> value = Form<T>::read(json);
+    expect(value.has_value(), name, Form<T>::kWhat);
+    return std::move(*value);
+  }
+
   State* const to_;
   const State* const from_;
   std::vector<Json*> written_;
@@ -150,90 +216,20 @@ void Archive::fail_range(std::string_view name, std::int64_t value) const {
   throw StateError(fmt::format("{} is {}, which is out of range", cursor_->full(name), value));
 }
 
-void Archive::operator()(std::string_view name, bool& value) {
-  if (is_saving()) {
-    cursor_->add(name, value);
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_boolean(), name, "true or false");
-  value = json.get<bool>();
-}
-
-void Archive::operator()(std::string_view name, double& value) {
-  if (is_saving()) {
-    cursor_->add(name, json_of(value));
-    return;
-  }
-  const auto number = double_of(cursor_->find(name));
-  cursor_->expect(number.has_value(), name, "a number");
-  value = *number;
-}
-
+void Archive::operator()(std::string_view name, bool& value) { cursor_->value(name, value); }
+void Archive::operator()(std::string_view name, double& value) { cursor_->value(name, value); }
 void Archive::operator()(std::string_view name, std::int64_t& value) {
-  if (is_saving()) {
-    cursor_->add(name, value);
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_number_integer(), name, "an integer");
-  value = json.get<std::int64_t>();
+  cursor_->value(name, value);
 }
-
-void Archive::operator()(std::string_view name, std::string& value) {
-  if (is_saving()) {
-    cursor_->add(name, value);
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_string(), name, "text");
-  value = json.get<std::string>();
-}
-
+void Archive::operator()(std::string_view name, std::string& value) { cursor_->value(name, value); }
 void Archive::operator()(std::string_view name, std::vector<bool>& values) {
-  if (is_saving()) {
-    cursor_->add(name, values);
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_array(), name, "a list");
-  values.clear();
-  for (const Json& each : json) {
-    cursor_->expect(each.is_boolean(), name, "a list of true and false");
-    values.push_back(each.get<bool>());
-  }
+  cursor_->list(name, values);
 }
-
 void Archive::operator()(std::string_view name, std::vector<double>& values) {
-  if (is_saving()) {
-    Json& list = cursor_->add(name, Json::array());
-    for (const double value : values) {
-      list.push_back(json_of(value));
-    }
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_array(), name, "a list");
-  values.clear();
-  for (const Json& each : json) {
-    const auto number = double_of(each);
-    cursor_->expect(number.has_value(), name, "a list of numbers");
-    values.push_back(*number);
-  }
+  cursor_->list(name, values);
 }
-
 void Archive::operator()(std::string_view name, std::vector<std::int64_t>& values) {
-  if (is_saving()) {
-    cursor_->add(name, values);
-    return;
-  }
-  const Json& json = cursor_->find(name);
-  cursor_->expect(json.is_array(), name, "a list");
-  values.clear();
-  for (const Json& each : json) {
-    cursor_->expect(each.is_number_integer(), name, "a list of integers");
-    values.push_back(each.get<std::int64_t>());
-  }
+  cursor_->list(name, values);
 }
 
 void Archive::tensor(std::string_view name, std::vector<float>& values) {
