@@ -29,6 +29,7 @@ class Pairs final : public Strategy {
   }
 
   Seconds waited() const override { return sums_.waited(); }
+  void state(Archive& archive) override { archive("round", round_); }  // for checkpoints
 
  private:
   static constexpr auto kModels = method_channel(0);

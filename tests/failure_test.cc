@@ -89,6 +89,28 @@ class Failure : public testing::Test {
     expect_no_workers_left();
     expect_nothing_half_written();
     EXPECT_FALSE(fs::exists(out_ + "/summary.json"));
+    expect_last_model(finished.err);
+  }
+
+  // The model that arrived last, which may be newer than the last one in metrics.jsonl.
+  void expect_last_model(const std::string& err) {
+    const std::string before = "motley: the model of step ";
+    const std::size_t at = err.find(before);
+    ASSERT_NE(at, std::string::npos) << err;
+    char* rest = nullptr;
+    const long step = std::strtol(err.c_str() + at + before.size(), &rest, 10);
+    EXPECT_TRUE(std::string_view(rest).starts_with(" is in " + out_ + "/model.pt\n")) << err;
+    EXPECT_GE(step, last_metric()["step"].get<long>());
+    EXPECT_TRUE(read_file(out_ + "/model.pt").starts_with("PK"));  // a zip, as torch writes it
+  }
+
+  nlohmann::json last_metric() const {
+    std::istringstream lines(read_file(out_ + "/metrics.jsonl"));
+    std::string last;
+    for (std::string line; std::getline(lines, line);) {
+      last = line;
+    }
+    return nlohmann::json::parse(last);
   }
 
   void expect_sigint_to_stop_in_order() {
@@ -185,7 +207,7 @@ TEST_F(Failure, TheSecondSignalDoesNotWait) {
   }));
   const Finished finished = process_.wait();
   EXPECT_EQ(finished.code, 130) << finished.err;
-  EXPECT_NE(finished.err.find("the model was not saved"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("the final model was not saved"), std::string::npos) << finished.err;
   expect_no_workers_left();
   expect_nothing_half_written();
 }

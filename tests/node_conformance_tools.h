@@ -12,9 +12,7 @@
 
 namespace motley::conformance {
 
-constexpr Channel channel(int n) {
-  return Channel{static_cast<std::uint32_t>(Channel::kMethod) + static_cast<std::uint32_t>(n)};
-}
+constexpr Channel channel(int n) { return method_channel(static_cast<std::uint16_t>(n)); }
 
 // For the subject of a case, for signalling progress, and one that nobody sends on.
 constexpr Channel kData = channel(0);

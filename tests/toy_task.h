@@ -36,6 +36,10 @@ class ToyReplica final : public Replica {
 
   double compute(std::span<const SampleIndex> samples) override;
   void apply(double scale) override;
+  void state(Archive& archive) override {
+    Replica::state(archive);
+    archive.tensor("velocity", std::span(velocity_));
+  }
 
  private:
   std::shared_ptr<const ToyData> data_;

@@ -104,5 +104,49 @@ TEST(Usage, AMissingWordIsNamed) {
   EXPECT_EQ(refusal({"worker"}), "worker: --join is required (see motley worker --help)\n");
 }
 
+constexpr const char* kPhantomJob =
+    "[model]\nkind = \"phantom\"\nparameters = 1000\n"
+    "[data]\nkind = \"synthetic\"\nsamples = 4096\n"
+    "[train]\nbatch = 64\nsteps = 100\n"
+    "[cluster]\nworkers = 4\nunit = 1e-3\n"
+    "[[variant]]\nname = \"equal\"\n";
+
+// A limit on the size of files stands for a full disk: the report and the trace do not fit.
+TEST(Files, AReportThatDoesNotFitDoesNotFailTheRun) {
+  ScratchDir scratch;
+  scratch.write("job.toml", kPhantomJob);
+  const std::string limited = "trap '' XFSZ; ulimit -f 100; exec \"$@\"";
+  const Finished finished = run({"/bin/sh", "-c", limited, "sh", MOTLEY_PROGRAM, "simulate",
+                                 "job.toml", "--out", "out", "--quiet"},
+                                scratch.path());
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_EQ(finished.err,
+            "motley: warning: out/report.html: cannot be written: File too large\n"
+            "motley: warning: out/trace.json: cannot be written: File too large\n");
+  EXPECT_TRUE(finished.out.ends_with("saved in out\n")) << finished.out;
+  EXPECT_TRUE(fs::exists(scratch.file("out/summary.json")));
+  EXPECT_TRUE(fs::exists(scratch.file("out/record.json")));
+}
+
+TEST(Files, ATraceIsWrittenUnlessItIsNotWanted) {
+  ScratchDir scratch;
+  scratch.write("job.toml", kPhantomJob);
+  for (const bool wanted : {true, false}) {
+    std::vector<std::string> simulate{MOTLEY_PROGRAM, "simulate", "job.toml", "--out", "out"};
+    std::vector<std::string> compare{MOTLEY_PROGRAM, "compare", "job.toml",
+                                     "--simulate",   "--out",   "several"};
+    for (auto* command : {&simulate, &compare}) {
+      if (!wanted) {
+        command->emplace_back("--no-trace");
+      }
+      EXPECT_EQ(run(*command, scratch.path()).code, 0);
+    }
+    for (const char* directory : {"out", "several/equal"}) {
+      EXPECT_EQ(fs::exists(scratch.file(directory) + "/trace.json"), wanted) << directory;
+      EXPECT_TRUE(fs::exists(scratch.file(directory) + "/report.html")) << directory;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace motley

@@ -15,6 +15,7 @@
 //   --motley-job FILE           a job file, whose keys override the program's Options
 //   --motley-set KEY=VALUE      overrides one key; may be given several times
 //   --motley-out DIR            rank 0 writes the report and records of the run there
+//   --motley-no-trace           without trace.json, which may be large
 //   --motley-progress           rank 0 shows progress on stderr
 //   --motley-join-timeout SECONDS   how long to wait for the other ranks (default 60)
 //

@@ -11,6 +11,11 @@ namespace motley {
 struct Decision {
   Shares shares;
   std::string reason;  // one line for log, summary and report
+
+  void state(Archive& archive) {
+    archive("shares", shares);
+    archive("reason", reason);
+  }
 };
 
 }  // namespace motley

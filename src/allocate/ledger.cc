@@ -23,7 +23,8 @@ StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::
   StepSamples step;
   step.epoch = used / options.dataset;
   step.begin = used % options.dataset;
-  step.count = std::clamp<std::int64_t>(options.limit - used, 0, want);
+  const std::int64_t left = used < options.end ? options.limit - used : 0;
+  step.count = std::clamp<std::int64_t>(left, 0, want);
   return step;
 }
 

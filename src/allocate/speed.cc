@@ -100,6 +100,24 @@ double StepCost::samples_within(Seconds step) const {
   return parts * most + std::clamp((left - fixed) / per_sample, 0.0, most);
 }
 
+void SpeedEstimate::Group::state(Archive& archive) {
+  archive("samples", samples);
+  std::vector<Seconds> list(times.begin(), times.end());
+  archive("times", list);
+  times.assign(list.begin(), list.end());
+  archive("window", window);
+  archive("middle", middle);
+}
+
+void SpeedEstimate::state(Archive& archive) {
+  archive("to_drop", to_drop_);
+  archive("samples", samples_);
+  archive("window", window_);
+  archive("windows", windows_);
+  archive("groups", groups_);
+  archive("cost", cost_);
+}
+
 StepCost in_parts(const StepCost& mean, std::size_t samples, const StepCost& known) {
   const Seconds part = known.parts(samples) * known.fixed / static_cast<double>(samples);
   if (known.micro_batch == kWholeShare || !(part < mean.per_sample)) {

@@ -19,6 +19,7 @@
 
 #include "motley/base/ids.h"
 #include "motley/base/micro_batch.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -39,6 +40,14 @@ struct StepCost {
   // How much can be computed within `step`: the largest (real) number of samples that takes no
   // longer.
   double samples_within(Seconds step) const;
+
+  void state(Archive& archive) {
+    archive("fixed", fixed);
+    archive("per_sample", per_sample);
+    archive("error", error);
+    archive("fixed_known", fixed_known);
+    archive("micro_batch", micro_batch);
+  }
 };
 
 // The middle of some times, and its standard error.
@@ -49,6 +58,13 @@ struct Middle {
   Seconds time = 0;
   Seconds error = 0;  // one standard error
   std::size_t count = 0;
+
+  void state(Archive& archive) {
+    archive("median", median);
+    archive("time", time);
+    archive("error", error);
+    archive("count", count);
+  }
 };
 // `times` must not be empty.
 Middle middle_of(std::vector<Seconds> times);
@@ -72,6 +88,8 @@ class SpeedEstimate {
   // measurements, the worker has changed, and only the window counts.
   StepCost end_window();
 
+  void state(Archive& archive);
+
  private:
   // Times of steps with the same number of samples.
   struct Group {
@@ -79,6 +97,8 @@ class SpeedEstimate {
     std::deque<Seconds> times;  // the latest ones
     std::int64_t window = 0;    // when one was last added
     Middle middle;
+
+    void state(Archive& archive);
   };
 
   bool contradicts(const Group& known, const Middle& window) const;
@@ -115,6 +135,11 @@ class MeanTime {
     }
     *this = {};
     return cost;
+  }
+
+  void state(Archive& archive) {
+    archive("samples", samples_);
+    archive("seconds", seconds_);
   }
 
  private:

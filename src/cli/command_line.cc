@@ -34,6 +34,8 @@ void add_variant_flag(CLI::App* command, JobFlags& flags) {
 void add_run_flags(CLI::App* command, RunFlags& flags) {
   add_job_flags(command, flags.job)->required();
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
+  command->add_flag("--no-trace", flags.no_trace,
+                    "do not write trace.json, which may have up to 50 MB");
   command->add_flag("--json", flags.json, "print only the result on stdout, as JSON");
   command->add_flag("--quiet", flags.quiet, "show no progress");
 }

@@ -39,6 +39,7 @@ struct ListenFlags {
 struct RunFlags {
   JobFlags job;
   std::optional<std::string> out;
+  bool no_trace = false;
   bool json = false;
   bool quiet = false;
   std::optional<std::optional<int>> dashboard;  // set: serve a live page; with a port if given

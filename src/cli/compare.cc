@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "cli/show.h"
 #include "cli/variant_runs.h"
 #include "compute/torch_loader.h"
 #include "record/comparison.h"
@@ -14,6 +15,7 @@
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/run/run.h"
 #include "session/signals.h"
+#include "session/warning.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -34,6 +36,9 @@ std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
                                      directory};
     for (const std::string& change : flags.run.job.overrides) {
       command.insert(command.end(), {"--set", change});
+    }
+    if (flags.run.no_trace) {
+      command.emplace_back("--no-trace");
     }
     runs.push_back({job.name, std::move(command), directory});
   }
@@ -154,7 +159,8 @@ int compare_command(const CompareFlags& flags) {
       return refuse(status.error().message);
     }
   }
-  const auto dir = RunDir::create(flags.run.out, variants->name);
+  const auto dir =
+      RunDir::create(flags.run.out, variants->name, flags.simulate ? Durable::kNo : Durable::kYes);
   if (!dir) {
     return refuse(dir.error().message);
   }
@@ -168,9 +174,7 @@ int compare_command(const CompareFlags& flags) {
       runs.follow(show_progress);
     }
     run_all(runs, results, *dir, flags);
-    if (Status status = write_comparison_report(*dir, variants->name); !status) {
-      throw RunFailed(status.error().message);
-    }
+    warn_unless(write_comparison_report(*dir, variants->name));
   } catch (const std::exception& failure) {
     spdlog::error("the comparison failed: {}", failure.what());
     return kRunFailed;
@@ -178,8 +182,7 @@ int compare_command(const CompareFlags& flags) {
   if (flags.run.json) {
     fmt::print("{}\n", results.json().dump(2));
   } else {
-    fmt::print("{0}saved in {1}, report: {1}/{2}\n", results.table(), dir->path().string(),
-               kReportFile);
+    fmt::print("{}{}\n", results.table(), where_saved(dir->path()));
   }
   return results.exit_code();
 }

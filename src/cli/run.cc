@@ -112,9 +112,11 @@ int run_command(const RunFlags& flags, Mode mode) {
     return refuse(dashboard.error().message);
   }
   try {
-    RecordedRun recorded(
-        *job, name_of(mode), (*task)->training_samples(),
-        {.out = flags.out, .quiet = flags.quiet, .dashboard = std::move(*dashboard)});
+    RecordedRun recorded(*job, name_of(mode), (*task)->training_samples(),
+                         {.out = flags.out,
+                          .trace = !flags.no_trace,
+                          .quiet = flags.quiet,
+                          .dashboard = std::move(*dashboard)});
     const Summary summary = recorded.run(**task, [&](RunMonitor& monitor) {
       return mode == Mode::kSimulate ? simulate(*job, **task, monitor)
                                      : run_job(flags, *job, **task, *gathering, monitor);
@@ -122,7 +124,7 @@ int run_command(const RunFlags& flags, Mode mode) {
     if (flags.json) {
       fmt::print("{}\n", to_json(summary).dump(2));
     } else {
-      show(summary, recorded.dir()->path().string());
+      show(summary, recorded.dir()->path());
     }
   } catch (const Refused& refused) {
     return refuse(refused.what());

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <span>
+#include <system_error>
+
+#include "session/recorded_run.h"
 
 namespace motley {
 namespace {
@@ -107,7 +110,15 @@ void warn_of_missed_pace(const Summary& summary) {
 
 }  // namespace
 
-void show(const Summary& summary, const std::string& directory) {
+std::string where_saved(const std::filesystem::path& directory) {
+  const std::filesystem::path report = directory / kReportFile;
+  const std::string where = fmt::format("saved in {}", directory.string());
+  std::error_code none;
+  return std::filesystem::is_regular_file(report, none) ? where + ", report: " + report.string()
+                                                        : where;
+}
+
+void show(const Summary& summary, const std::filesystem::path& directory) {
   const double rate =
       summary.seconds > 0 ? static_cast<double>(summary.samples) / summary.seconds : 0;
   fmt::print("{}: {} of {} workers, {}, {} shares\n", summary.name,
@@ -128,7 +139,7 @@ void show(const Summary& summary, const std::string& directory) {
   if (summary.stopped) {
     fmt::print("  ended early: {}\n", *summary.stopped);
   }
-  fmt::print("  saved in {0}, report: {0}/report.html\n", directory);
+  fmt::print("  {}\n", where_saved(directory));
   warn_of_missed_pace(summary);
 }
 

@@ -122,6 +122,12 @@ std::size_t encoded_size(const CodecOptions& options, std::size_t count) {
 Encoder::Encoder(const CodecOptions& options, std::uint64_t seed, std::uint64_t stream)
     : options_(options), random_(seed, stream) {}
 
+void Encoder::state(Archive& archive) {
+  if (options_.error_feedback) {
+    archive.tensor("residual", residual_);
+  }
+}
+
 void Encoder::encode(std::span<const float> values, std::span<std::byte> bytes) {
   const std::size_t size = encoded_size(options_, values.size());
   MOTLEY_CHECK(bytes.size() == size, "{} bytes for {} numbers, not {}", bytes.size(), values.size(),

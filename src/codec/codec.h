@@ -31,6 +31,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "motley/codec/codec_kind.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -59,6 +60,8 @@ class Encoder {
   // and for kNone, which loses nothing. With topk every entry of input + residual is sent or kept,
   // to the bit.
   std::span<const float> residual() const { return residual_; }
+  // The residual.
+  void state(Archive& archive);
 
  private:
   void encode_once(std::span<const float> values, std::span<std::byte> bytes);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "compute/optimizer_state.h"
 #include "compute/torch_error.h"
 #include "job/choices.h"
 
@@ -70,6 +71,12 @@ void TorchReplica::apply(double scale) {
     gradients.mul_(scale);
   }
   optimizer_->step();
+}
+
+void TorchReplica::state(Archive& archive) {
+  Replica::state(archive);
+  optimizer_state(archive, *optimizer_);
+  generator_state(archive);
 }
 
 }  // namespace motley

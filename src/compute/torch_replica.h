@@ -33,6 +33,7 @@ class TorchReplica final : public Replica {
   double compute(std::span<const SampleIndex> samples) override;
   // Leaves gradient() multiplied by `scale`, and its tail unchanged.
   void apply(double scale) override;
+  void state(Archive& archive) override;
 
  private:
   double accumulate(std::span<const SampleIndex> part);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "compute/models.h"
+#include "state/state.h"
 
 namespace motley {
 namespace {
@@ -157,6 +158,32 @@ TEST(TorchReplica, TensorsFillTheBlocks) {
   }
   EXPECT_EQ(next, replica.buffers().size);
   EXPECT_EQ(infos[trained].name, "bn.running_mean");
+}
+
+// Half of the steps, then the other half on a new replica that has the state of the first.
+TEST(TorchReplica, GoesOnFromItsState) {
+  const auto data = small_data();
+  for (const OptimizerKind optimizer : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
+    TrainSpec train;
+    train.optimizer = optimizer;
+    train.lr = 0.01;
+    train.momentum = 0.9;
+    const auto steps = [](TorchReplica& replica, std::size_t from, std::size_t to) {
+      for (std::size_t step = from; step < to; ++step) {
+        replica.compute(step_samples(step));
+        replica.apply(1.0 / 16);
+      }
+    };
+    TorchReplica first(small_mlp(), data, train);
+    steps(first, 0, 5);
+    const State state = state_of(first);
+    EXPECT_EQ(state.tensors.at("fc1.weight").shape.size(), 2U);
+    steps(first, 5, 10);
+    TorchReplica second(small_mlp(), data, train);
+    restore(second, state);
+    steps(second, 5, 10);
+    EXPECT_TRUE(std::ranges::equal(first.parameters().floats(), second.parameters().floats()));
+  }
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace motley {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x594c544d;  // "MTLY"
-constexpr std::uint16_t kVersion = 2;
+constexpr std::uint16_t kVersion = 3;
 constexpr std::size_t kWords = 48;  // bytes before the checksum
 constexpr double kMicroseconds = 1e6;
 constexpr Seconds kRound = 4294.967296;  // 2^32 microseconds
@@ -57,7 +57,8 @@ FrameHead encode_head(FrameKind kind, const Message& message) {
   put(head, 4, kVersion);
   put(head, 6, static_cast<std::uint16_t>(kind));
   put(head, 8, static_cast<std::int32_t>(message.from));
-  put(head, 12, static_cast<std::uint32_t>(message.channel));
+  put(head, 12, static_cast<std::uint16_t>(message.channel));
+  put(head, 14, message.term);
   put(head, 16, message.header.tag);
   put(head, 24, message.header.a);
   put(head, 32, message.header.b);
@@ -145,7 +146,8 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
   Frame frame;
   frame.kind = static_cast<FrameKind>(kind);
   frame.message.from = get<std::int32_t>(head, 8);
-  frame.message.channel = static_cast<Channel>(get<std::uint32_t>(head, 12));
+  frame.message.channel = static_cast<Channel>(get<std::uint16_t>(head, 12));
+  frame.message.term = get<std::uint16_t>(head, 14);
   frame.message.header = {get<std::int64_t>(head, 16), get<std::int64_t>(head, 24),
                           get<std::int64_t>(head, 32)};
   frame.message.sent = get<std::uint32_t>(head, 52) / kMicroseconds;

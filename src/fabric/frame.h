@@ -5,7 +5,8 @@
 //        4     2  version
 //        6     2  kind: hello, message, bye
 //        8     4  sender's rank
-//       12     4  channel
+//       12     2  channel
+//       14     2  term of the sender, modulo 2^16
 //       16    24  header: tag, a, b
 //       40     8  payload size in bytes
 //       48     4  checksum of all other bytes of the head

@@ -123,14 +123,14 @@ TEST(Mailbox, AnEndedTermThrowsOnceNothingMatches) {
 
 TEST(Mailbox, ATermBeginsEmpty) {
   Mailbox box;
-  box.put(message(1, 10));
+  box.put(message(1, 10, kOther));
   box.end_term("over");
   box.begin_term();
   EXPECT_EQ(box.size(), 0U);
   EXPECT_FALSE(box.over());
-  EXPECT_EQ(take_tag(box, {Channel::kControl}), std::nullopt);
-  box.put(message(1, 20));
-  EXPECT_EQ(take_tag(box, {Channel::kControl}), 20);
+  EXPECT_EQ(take_tag(box, {kOther}), std::nullopt);
+  box.put(message(1, 20, kOther));
+  EXPECT_EQ(take_tag(box, {kOther}), 20);
 }
 
 TEST(Mailbox, ALossOutlivesATermAndForgettingDoesNot) {
@@ -150,6 +150,45 @@ TEST(Mailbox, AStopOutlivesATerm) {
   box.begin_term();
   EXPECT_TRUE(box.over());
   EXPECT_EQ(missed(box, {Channel::kControl}), kAnyRank);
+}
+
+Message of_term(std::uint16_t term, std::int64_t tag) {
+  Message message{.from = 1, .channel = method_channel(0), .header = {.tag = tag}, .payload = {}};
+  message.term = term;
+  return message;
+}
+
+TEST(Mailbox, MessagesOfEarlierTermsAreDroppedAndThoseOfLaterOnesWait) {
+  Mailbox mailbox;
+  mailbox.begin_term(5);
+  mailbox.put(of_term(4, 1));
+  mailbox.put(of_term(7, 2));
+  mailbox.put(of_term(6, 3));
+  EXPECT_FALSE(mailbox.take({method_channel(0)}));
+  mailbox.begin_term(6);
+  EXPECT_EQ(mailbox.take({method_channel(0)})->header.tag, 3);
+  EXPECT_FALSE(mailbox.take({method_channel(0)}));
+  mailbox.begin_term(8);
+  EXPECT_FALSE(mailbox.take({method_channel(0)}));
+}
+
+TEST(Mailbox, NumbersOfTermsMayWrapAround) {
+  Mailbox mailbox;
+  mailbox.begin_term(65535);
+  mailbox.put(of_term(0, 1));
+  mailbox.put(of_term(65534, 2));
+  EXPECT_FALSE(mailbox.take({method_channel(0)}));
+  mailbox.begin_term(0);
+  EXPECT_EQ(mailbox.take({method_channel(0)})->header.tag, 1);
+}
+
+TEST(Mailbox, ControlMessagesBelongToNoTerm) {
+  Mailbox mailbox;
+  Message message = of_term(9, 1);
+  message.channel = Channel::kControl;
+  mailbox.put(std::move(message));
+  mailbox.begin_term(3);
+  EXPECT_EQ(mailbox.take({Channel::kControl})->header.tag, 1);
 }
 
 }  // namespace

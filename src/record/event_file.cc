@@ -1,12 +1,7 @@
 #include "record/event_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -89,54 +84,17 @@ std::string record_of(std::string_view data) {
   return record;
 }
 
-// Returns 0, or errno if not everything was written.
-int write_whole(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return errno;
-    }
-    bytes.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
-  }
-  return 0;
-}
-
-tl::unexpected<Error> not_written(const std::filesystem::path& path, int problem) {
-  return fail("{}: cannot be written: {}", path.string(), std::generic_category().message(problem));
-}
-
 }  // namespace
 
-EventFile::EventFile(EventFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_),
-      described_(std::move(other.described_)) {}
-
-EventFile& EventFile::operator=(EventFile&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
-  std::swap(described_, other.described_);
-  return *this;
-}
-
-EventFile::~EventFile() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-}
-
 Result<EventFile> EventFile::create(const std::filesystem::path& path, double wall_time) {
-  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC;
-  const int descriptor = ::open(path.c_str(), flags, 0666);
-  if (descriptor < 0) {
-    return not_written(path, errno);
+  auto created = AppendedFile::create(path);
+  if (!created) {
+    return tl::unexpected(created.error());
   }
-  EventFile file(path, descriptor);
+  EventFile file(std::move(*created));
   std::string event = event_at(wall_time);
   put_bytes(event, kEventFileVersion, "brain.Event:2");
-  if (Status status = file.append(event); !status) {
+  if (Status status = file.file_.append(record_of(event)); !status) {
     return tl::unexpected(status.error());
   }
   return file;
@@ -152,24 +110,12 @@ Status EventFile::add(double wall_time, std::int64_t step,
   put_key(event, kEventStep, Wire::kVarint);
   put_varint(event, static_cast<std::uint64_t>(step));
   put_bytes(event, kEventSummary, summary);
-  if (Status status = append(event); !status) {
+  if (Status status = file_.append(record_of(event)); !status) {
     return status;
   }
   for (const auto& [tag, number] : scalars) {
     described_.insert(tag);  // only now that the file has it
   }
-  return {};
-}
-
-Status EventFile::append(std::string_view event) {
-  const std::string record = record_of(event);
-  if (const int problem = write_whole(descriptor_, record); problem != 0) {
-    // A partial record would make the rest of the file unreadable.
-    const int taken_back = ::ftruncate(descriptor_, static_cast<off_t>(size_));
-    static_cast<void>(taken_back);  // fails for a pipe, which has no length
-    return not_written(path_, problem);
-  }
-  size_ += record.size();
   return {};
 }
 

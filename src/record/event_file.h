@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "record/appended_file.h"
 
 namespace motley {
 
@@ -32,9 +33,6 @@ class EventFile {
   // Creates the file with its version record. An existing file is overwritten.
   static Result<EventFile> create(const std::filesystem::path& path,
                                   double wall_time = static_cast<double>(std::time(nullptr)));
-  EventFile(EventFile&& other) noexcept;
-  EventFile& operator=(EventFile&& other) noexcept;
-  ~EventFile();
 
   // `wall_time` is in seconds since 1970. Values are stored as 32-bit floats; NaN and infinity are
   // allowed.
@@ -42,13 +40,9 @@ class EventFile {
              const std::vector<std::pair<std::string, double>>& scalars);
 
  private:
-  EventFile(std::filesystem::path path, int descriptor)
-      : path_(std::move(path)), descriptor_(descriptor) {}
-  Status append(std::string_view event);
+  explicit EventFile(AppendedFile file) : file_(std::move(file)) {}
 
-  std::filesystem::path path_;
-  int descriptor_;                   // -1 after a move
-  std::uint64_t size_ = 0;           // bytes of complete records
+  AppendedFile file_;
   std::set<std::string> described_;  // tags whose type is in the file
 };
 

@@ -3,13 +3,12 @@
 #include "record/event_file.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <fstream>
 #include <iterator>
 
 #include "tests/scratch_dir.h"
+#include "tests/short_disk.h"
 
 namespace motley {
 namespace {
@@ -18,24 +17,6 @@ std::string contents(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-// While it lives, no file of this process can grow.
-class ShortDisk {
- public:
-  explicit ShortDisk(rlim_t longest) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{longest, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~ShortDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
 
 TEST(EventFile, IsNamedSoThatItIsFound) {
   EXPECT_EQ(event_file_name(1'700'000'000), "events.out.tfevents.1700000000.motley");

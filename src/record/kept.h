@@ -3,9 +3,12 @@
 // interest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -25,6 +28,20 @@ class Kept {
       entries_[first_ + oldest_] = std::move(entry);
       oldest_ = (oldest_ + 1) % last_;
     }
+  }
+
+  // `columns(entries)` saves or restores the entries; to restore, it gets as many as there were.
+  template <class Columns>
+  void state(Archive& archive, Columns columns) {
+    std::size_t size = entries_.size();
+    archive("size", size);
+    archive("oldest", oldest_);
+    archive("left_out", left_out_);
+    if (size > first_ + last_ || oldest_ >= std::max<std::size_t>(last_, 1)) {
+      throw StateError("a list of the record is longer than it may be");
+    }
+    entries_.resize(size);
+    columns(entries_);
   }
 
   std::size_t size() const { return entries_.size(); }

@@ -5,8 +5,6 @@
 #include <system_error>
 #include <vector>
 
-#include "record/whole_file.h"
-
 namespace motley {
 namespace {
 
@@ -84,14 +82,16 @@ Status create_at(const fs::path& path) {
 }  // namespace
 
 Result<RunDir> RunDir::create(const std::optional<std::string>& out, std::string_view job_name,
-                              std::time_t now) {
+                              Durable durable, std::time_t now) {
   if (!out) {
-    return create_new(job_name, now).map([](const fs::path& path) { return RunDir(path); });
+    return create_new(job_name, now).map([&](const fs::path& path) {
+      return RunDir(path, durable);
+    });
   }
   if (Status status = create_at(*out); !status) {
     return tl::unexpected(status.error());
   }
-  return RunDir(*out);
+  return RunDir(*out, durable);
 }
 
 bool RunDir::is_result(std::string_view name) {
@@ -99,7 +99,7 @@ bool RunDir::is_result(std::string_view name) {
 }
 
 Status RunDir::write(std::string_view file, std::string_view contents) const {
-  return replace_file(path_ / file, contents);
+  return replace_file(path_ / file, contents, durable_);
 }
 
 }  // namespace motley

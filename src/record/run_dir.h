@@ -1,7 +1,8 @@
 // RunDir: the directory of one run, with job.toml, metrics.jsonl, summary.json, model.pt,
 // record.json, trace.json and report.html. A reader sees each file whole or not at all, also during
-// the run and after a crash. The exception is TensorBoard's events.out.tfevents.*, which grows
-// record by record.
+// the run and after a crash. Two files grow during the run (record/appended_file.h): metrics.jsonl
+// line by line, of which a reader sees no half either, and TensorBoard's events.out.tfevents.*
+// record by record. Only if the machine dies may the last line or record be torn.
 //
 //   auto dir = RunDir::create(out, job.name);
 //   auto status = dir->write("summary.json", to_json(summary).dump(2));
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "record/whole_file.h"
 
 namespace motley {
 
@@ -22,12 +24,14 @@ class RunDir {
   // Without `out`: creates runs/<YYYYMMDD-HHMMSS>-<job_name> (local time), with -2, -3 ... appended
   // if that exists. With `out`: creates that directory and its parents unless it exists; results of
   // an earlier run in it are removed, so that a failed run does not show an old summary. Fails if
-  // the path is not a directory or cannot be written to.
+  // the path is not a directory or cannot be written to. `durable`: whether files must survive a
+  // power failure.
   static Result<RunDir> create(const std::optional<std::string>& out, std::string_view job_name,
+                               Durable durable = Durable::kYes,
                                std::time_t now = std::time(nullptr));
 
   // Replaces `file` in this directory atomically. On failure (disk full, for example) the old file
-  // remains. Not synced: a power failure may lose it.
+  // remains.
   Status write(std::string_view file, std::string_view contents) const;
 
   const std::filesystem::path& path() const { return path_; }
@@ -37,9 +41,10 @@ class RunDir {
   static bool is_result(std::string_view name);
 
  private:
-  explicit RunDir(std::filesystem::path path) : path_(std::move(path)) {}
+  RunDir(std::filesystem::path path, Durable durable) : path_(std::move(path)), durable_(durable) {}
 
   std::filesystem::path path_;
+  Durable durable_;
 };
 
 }  // namespace motley

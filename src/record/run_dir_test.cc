@@ -1,14 +1,13 @@
 #include "record/run_dir.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "tests/scratch_dir.h"
+#include "tests/short_disk.h"
 
 namespace motley::run_dir_test {
 namespace {
@@ -59,10 +58,13 @@ TEST_F(RunDirTest, DefaultIsNamedByTimeAndJob) {
                 .tm_gmtoff = 0,
                 .tm_zone = nullptr};
   const std::time_t now = std::mktime(&local);
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion");
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion-2");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion-2");
   put("runs/20260102-030405-fashion-3", "a file is in the way");
-  EXPECT_EQ(RunDir::create({}, "fashion", now)->path(), "runs/20260102-030405-fashion-4");
+  EXPECT_EQ(RunDir::create({}, "fashion", Durable::kYes, now)->path(),
+            "runs/20260102-030405-fashion-4");
   EXPECT_TRUE(fs::is_directory("runs/20260102-030405-fashion-4"));
 }
 
@@ -128,17 +130,10 @@ TEST_F(RunDirTest, WriteThatCannotFinishLeavesNoTrace) {
 TEST_F(RunDirTest, FullDiskKeepsTheOldFile) {
   const auto dir = RunDir::create("out", "fashion");
   ASSERT_TRUE(dir->write("summary.json", "{}"));
-  // A limit on the file size simulates a full disk.
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit before{};
-  getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit small{.rlim_cur = 100, .rlim_max = before.rlim_max};
-  setrlimit(RLIMIT_FSIZE, &small);
-  const Status status = dir->write("summary.json", std::string(1000, 'x'));
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, old_handler);
-
-  EXPECT_FALSE(status);
+  {
+    const ShortDisk disk(100);
+    EXPECT_FALSE(dir->write("summary.json", std::string(1000, 'x')));
+  }
   EXPECT_EQ(contents("out/summary.json"), "{}");
   EXPECT_EQ(count_entries("out"), 1U);
 }

@@ -74,12 +74,17 @@ class RunRecord {
   void finish(const Summary& summary);
   void fail(std::string why);
 
+  // Of a run in progress. Restored into a record of the same number of workers.
+  void state(Archive& archive);
+
   struct Worker {
     explicit Worker(std::size_t most) : spans(most), exchanges(most / 4) {}
     WorkerFigures latest;
     Kept<Span> spans;
     Kept<Exchange> exchanges;
     std::optional<Span> last_step;  // may turn out to be the run's last
+
+    void state(Archive& archive);
   };
   struct Decided {
     Rank who = kCoordinator;

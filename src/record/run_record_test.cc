@@ -6,6 +6,7 @@
 
 #include "record/document.h"
 #include "record/trace.h"
+#include "state/state.h"
 
 namespace motley {
 namespace {
@@ -200,6 +201,38 @@ TEST(RunRecord, IsBounded) {
   EXPECT_LT(one_line(document_of(record)).size(), 600'000U);
   EXPECT_LT(trace_of(record).size(), 12'000'000U);
   EXPECT_EQ(document_of(record)["decisions_left_out"], 18'000);
+}
+
+// A record that is restored in the middle of a run shows the same at its end.
+TEST(RunRecord, GoesOnFromItsState) {
+  RunRecord whole(facts_of(2));
+  const auto go_on = [](RunRecord& record, std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from; step < to; ++step) {
+      const auto now = static_cast<Seconds>(step);
+      WorkerNews news = step_news(step);
+      news.entries.exchanges = {{now, now + 0.5, 1, 100, 0.25}};
+      news.entries.decisions = {{now, "shares", "a \"b\"", "c"}};
+      record.add(static_cast<Rank>(step % 2), news);
+      record.add(Metric{2 * now, step, 5 * step, 0.5, 0.4, {}});
+      record.progress(2 * now, 5 * step, 0.3);
+    }
+  };
+  go_on(whole, 0, 3);
+  State state = state_of(whole);
+  state.values = nlohmann::json::parse(state.values.dump());
+  RunRecord restored(facts_of(2));
+  restore(restored, state);
+  go_on(whole, 3, 6);
+  go_on(restored, 3, 6);
+  EXPECT_EQ(document_of(restored), document_of(whole));
+  EXPECT_EQ(trace_of(restored), trace_of(whole));
+}
+
+TEST(RunRecord, AStateOfOtherWorkersIsRefused) {
+  RunRecord two(facts_of(2));
+  const State state = state_of(two);
+  RunRecord three(facts_of(3));
+  EXPECT_THROW(restore(three, state), StateError);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "motley/base/figure.h"
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -21,6 +22,15 @@ struct Metric {
   double loss = 0;                   // on the test set
   double accuracy = 0;               // on the test set
   std::optional<double> train_loss;  // mean over the samples since the previous evaluation
+
+  void state(Archive& archive) {
+    archive("seconds", seconds);
+    archive("step", step);
+    archive("samples", samples);
+    archive("loss", loss);
+    archive("accuracy", accuracy);
+    archive("train_loss", train_loss);
+  }
 };
 
 // From `step` on, worker i computed shares[i] samples of a full step.

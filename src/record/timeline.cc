@@ -33,6 +33,16 @@ void Timeline::add(std::size_t row, Seconds begin, Seconds end, double amount) {
   amounts[last] += rest;
 }
 
+void Timeline::state(Archive& archive) {
+  const std::size_t size = amounts_.size();
+  archive("width", width_);
+  archive("used", used_);
+  archive("amounts", amounts_);
+  if (amounts_.size() != size || used_ > bins_ || !(width_ > 0)) {
+    throw StateError("the timeline of the record is of another run");
+  }
+}
+
 void Timeline::make_room_for(Seconds moment) {
   while (bin_of(moment) >= bins_) {
     for (std::size_t row = 0; row * bins_ < amounts_.size(); ++row) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -20,6 +21,8 @@ class Timeline {
   // Adds an amount spread evenly from `begin` to `end`, or at one point if they are equal.
   void add(std::size_t row, Seconds begin, Seconds end, double amount);
   void add(std::size_t row, Seconds at, double amount) { add(row, at, at, amount); }
+
+  void state(Archive& archive);
 
   Seconds width() const { return width_; }
   // Number of bins up to the latest time of any amount.

@@ -55,6 +55,7 @@ class Asker final : public Strategy {
   }
   Progress finish(const Computed&) override { return {}; }
   Seconds waited() const override { return 0; }
+  void state(Archive&) override {}
 
  private:
   Node& node_;

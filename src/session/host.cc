@@ -77,11 +77,10 @@ class Host::ProgramTask final : public Task {
   bool closed_ = false;
 };
 
-Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
-           const std::optional<std::string>& out, bool progress, Gathering gathering)
+Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate, RunView view,
+           Gathering gathering)
     : evaluating_(std::make_unique<ProgramTask>(training_samples, std::move(evaluate))),
-      recorded_(job, "train", training_samples,
-                {.keep = out.has_value(), .out = out, .quiet = !progress}),
+      recorded_(job, "train", training_samples, std::move(view)),
       coordinator_(job, *evaluating_, recorded_.monitor(), std::move(gathering)),
       thread_([this] { conduct(); }) {}
 

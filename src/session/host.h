@@ -1,6 +1,6 @@
 // Host: runs the coordinator of a program's run on a thread of rank 0's process.
 //
-//   Host host(job, training_samples, evaluate, out, progress, gathering);
+//   Host host(job, training_samples, evaluate, {.out = out}, gathering);
 //   Worker worker(host.admission(0));
 //   ... host.evaluate_waiting() between two steps ...
 //   const Summary summary = host.finish();          // the worker has left
@@ -33,8 +33,8 @@ class Host {
  public:
   // If `evaluate` is empty, nothing is evaluated. Throws Refused if the run directory cannot be
   // created, RunFailed if the rendezvous cannot be opened.
-  Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate,
-       const std::optional<std::string>& out, bool progress, Gathering gathering);
+  Host(const Job& job, std::int64_t training_samples, EvaluateFunction evaluate, RunView view,
+       Gathering gathering);
   // Aborts the run if it is not over.
   ~Host();
 

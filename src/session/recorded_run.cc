@@ -14,6 +14,7 @@
 #include "record/document.h"
 #include "record/trace.h"
 #include "runtime/simulate/simulate.h"
+#include "session/warning.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -71,11 +72,17 @@ RunFacts facts_of(const Job& job, const std::string& mode, std::int64_t training
   return facts;
 }
 
-std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name) {
+// A simulation can be repeated and gives the same result, so it does not wait for the disk.
+Durable durable_of(const std::string& mode) {
+  return mode == "simulate" ? Durable::kNo : Durable::kYes;
+}
+
+std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name,
+                                 Durable durable) {
   if (!view.keep) {
     return std::nullopt;
   }
-  auto dir = RunDir::create(view.out, job_name);
+  auto dir = RunDir::create(view.out, job_name, durable);
   return dir ? std::move(*dir) : throw Refused(dir.error().message);
 }
 
@@ -83,7 +90,7 @@ std::optional<RunDir> create_dir(const RunView& view, const std::string& job_nam
 
 RecordedRun::RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples,
                          RunView view)
-    : job_(job), dir_(create_dir(view, job.name)) {
+    : job_(job), dir_(create_dir(view, job.name, durable_of(mode))), trace_(view.trace) {
   if (view.dashboard && !view.quiet) {
     fmt::print(stderr, "motley: watch the run at {}\n", view.dashboard->url());
   }
@@ -99,14 +106,13 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
   std::optional<Summary> summary;
   try {
     summary = run_watched(task, body);
-  } catch (const RunFailed& failure) {
-    watch_->fail(failure.what());
-    (void)write_report();  // the failure of the run matters more
+  } catch (const std::exception& failure) {
+    watch_->fail(reason_of(failure));
+    write_last_model(task);
+    write_report();
     throw;
   }
-  if (const Status status = write_report(); !status) {
-    throw RunFailed(status.error().message);
-  }
+  write_report();
   return std::move(*summary);
 }
 
@@ -115,7 +121,7 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
   Summary summary = summarize(watch_->record(), outcome);
   if (dir_) {
     if (const std::string model = task.model_file(outcome.model); !model.empty()) {
-      write_or_throw(*dir_, "model.pt", model);
+      write_or_throw(*dir_, kModelFile, model);
     }
     write_or_throw(*dir_, "summary.json", to_json(summary).dump(2) + "\n");
   }
@@ -123,21 +129,34 @@ Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunM
   return summary;
 }
 
-// Writes record.json, report.html and trace.json, whether the run succeeded or failed.
-Status RecordedRun::write_report() const {
+// What a failed run has learnt so far. The failure matters more than trouble with this file.
+void RecordedRun::write_last_model(Task& task) const {
+  const auto& last = watch_->last_model();
+  std::string model;
+  try {
+    model = dir_ && last ? task.model_file(last->model) : "";
+  } catch (const std::exception& error) {
+    print_notice(fmt::format("warning: the last model cannot be saved: {}", reason_of(error)));
+  }
+  if (!model.empty() && !warn_unless(dir_->write(kModelFile, model))) {
+    print_notice(fmt::format("the model of step {} is in {}", last->step,
+                             (dir_->path() / kModelFile).string()));
+  }
+}
+
+// Writes record.json, report.html and trace.json (unless it is not wanted), whether the run
+// succeeded or failed. They are worth a warning, but not the run.
+void RecordedRun::write_report() const {
   if (!dir_) {
-    return {};
+    return;
   }
   const RunRecord& record = watch_->record();
   const auto document = document_of(record);
-  if (Status status = dir_->write(kRecordFile, one_line(document) + "\n"); !status) {
-    return status;
+  warn_unless(dir_->write(kRecordFile, one_line(document) + "\n"));
+  warn_unless(dir_->write(kReportFile, report_page({document}, record.facts().name)));
+  if (trace_) {
+    warn_unless(dir_->write(kTraceFile, trace_of(record)));  // last: it may be large
   }
-  if (Status status = dir_->write(kReportFile, report_page({document}, record.facts().name));
-      !status) {
-    return status;
-  }
-  return dir_->write(kTraceFile, trace_of(record));  // last: it may be large
 }
 
 void write_or_throw(const RunDir& dir, std::string_view file, const std::string& contents) {

@@ -22,6 +22,7 @@
 
 namespace motley {
 
+inline constexpr std::string_view kModelFile = "model.pt";
 inline constexpr std::string_view kRecordFile = "record.json";
 inline constexpr std::string_view kTraceFile = "trace.json";
 inline constexpr std::string_view kReportFile = "report.html";
@@ -30,31 +31,34 @@ inline constexpr std::string_view kReportFile = "report.html";
 struct RunView {
   bool keep = true;                           // writes a run directory
   std::optional<std::string> out = {};        // its path; if not set, a new one in runs/
-  bool quiet = false;                         // prints nothing on stderr
+  bool trace = true;                          // writes trace.json there
+  bool quiet = false;                         // shows no progress on stderr
   std::unique_ptr<Dashboard> dashboard = {};  // the live page, if any
 };
 
 class RecordedRun {
  public:
   // `mode` is "train" or "simulate"; the job must outlive this object. Creates the directory, and
-  // prints the address of the live page. Throws Refused if the directory cannot be created,
-  // RunFailed if it cannot be written to.
+  // prints the address of the live page. Throws Refused if the directory cannot be created.
   RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples, RunView view);
 
   // Records the run and shows its progress.
   RunMonitor& monitor() { return *watch_; }
   const RunDir* dir() const { return dir_ ? &*dir_ : nullptr; }
 
-  // Runs `body`, then writes job.toml, model.pt, summary.json and a report to the directory. A run
-  // that failed leaves a report too. Throws RunFailed.
+  // Writes job.toml, runs `body`, then writes model.pt, summary.json and a report to the directory.
+  // A run that failed leaves a report too, and its last model if it had any. Throws RunFailed, also
+  // if one of the first three files cannot be written; the others are worth only a warning.
   Summary run(Task& task, const std::function<RunOutcome(RunMonitor&)>& body);
 
  private:
   Summary run_watched(Task& task, const std::function<RunOutcome(RunMonitor&)>& body);
-  Status write_report() const;
+  void write_last_model(Task& task) const;
+  void write_report() const;
 
   const Job& job_;
   std::optional<RunDir> dir_;
+  const bool trace_;
   std::unique_ptr<Watch> watch_;
 };
 

@@ -131,8 +131,12 @@ void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFu
   const Endpoint& master = session_.world.master;
   gathering.address = address_to_listen_on(master.host);
   gathering.port = master.port;
-  host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), session_.out,
-                                 session_.progress, std::move(gathering));
+  RunView view{.keep = session_.out.has_value(),
+               .out = session_.out,
+               .trace = session_.trace,
+               .quiet = !session_.progress};
+  host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), std::move(view),
+                                 std::move(gathering));
 }
 
 // Starts this process's worker, and its servers if any.

@@ -1,12 +1,16 @@
 #include "motley/session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <ranges>
 #include <stdexcept>
 #include <string_view>
 
@@ -30,7 +34,15 @@ Seconds read_seconds(const std::string& text) {
 
 std::atomic<bool> exists = false;  // a session
 
-constexpr std::string_view kProgressFlag = "--motley-progress";
+// The flags without a value.
+using TurnOn = void (*)(Session::Impl&);
+const std::map<std::string, TurnOn>& switches() {
+  using Impl = Session::Impl;
+  static const std::map<std::string, TurnOn> all = {
+      {"--motley-no-trace", [](Impl& to) { to.trace = false; }},
+      {"--motley-progress", [](Impl& to) { to.progress = true; }}};
+  return all;
+}
 
 // The flags that have a value, and where it goes.
 using Put = void (*)(Session::Impl&, const std::string&);
@@ -46,11 +58,10 @@ const std::map<std::string, Put>& flags() {
 }
 
 [[noreturn]] void refuse_flag(const std::string& name) {
-  std::string known(kProgressFlag);
-  for (const auto& [flag, put] : flags()) {
-    known += ", " + flag;
-  }
-  throw Refused(fmt::format("{}: unknown flag (expected one of {})", name, known));
+  std::vector<std::string> known;
+  std::ranges::copy(switches() | std::views::keys, std::back_inserter(known));
+  std::ranges::copy(flags() | std::views::keys, std::back_inserter(known));
+  throw Refused(fmt::format("{}: unknown flag (expected one of {})", name, fmt::join(known, ", ")));
 }
 
 // Takes the session's flags out of the arguments, up to "--".
@@ -62,11 +73,12 @@ void take_flags(Session::Impl& session, int& argc, char** argv) {
     const auto equals = argument.find('=');
     const std::string name = argument.substr(0, equals);
     const auto flag = flags().find(name);
+    const auto turned_on = switches().find(name);
     if (!argument.starts_with("--motley-")) {
       argv[kept++] = argv[i];
-    } else if (argument == kProgressFlag) {
-      session.progress = true;
-    } else if (name == kProgressFlag) {
+    } else if (turned_on != switches().end() && argument == name) {
+      turned_on->second(session);
+    } else if (turned_on != switches().end()) {
       throw Refused(fmt::format("{}: this flag takes no value", argument));
     } else if (flag == flags().end()) {
       refuse_flag(name);

@@ -22,6 +22,7 @@ class Session::Impl {
   std::string job_path;                // empty: none
   std::vector<std::string> overrides;  // --motley-set
   std::optional<std::string> out;
+  bool trace = true;
   bool progress = false;
   Seconds patience = 60;
 

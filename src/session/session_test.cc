@@ -78,6 +78,7 @@ TEST(Session, RefusesFlagsThatMakeNoSense) {
   EXPECT_EQ(refusal({"--motley-set"}), "--motley-set needs a value");
   EXPECT_EQ(refusal({"--motley-out="}), "--motley-out needs a value");
   EXPECT_EQ(refusal({"--motley-progress=1"}), "--motley-progress=1: this flag takes no value");
+  EXPECT_EQ(refusal({"--motley-no-trace=1"}), "--motley-no-trace=1: this flag takes no value");
   EXPECT_TRUE(refusal({"--motley-sett", "a=b"}).starts_with("--motley-sett: unknown flag"));
   EXPECT_TRUE(refusal({"--motley-sett"}).starts_with("--motley-sett: unknown flag"));
   for (const char* seconds : {"0", "-1", "x", "1e9", ""}) {
@@ -249,13 +250,14 @@ TEST(Run, ADirectoryHasReportAndRecords) {
   const std::string out = scratch.path() + "/out";
   Toy toy;
   {
-    Program program({"--motley-out", out});
+    Program program({"--motley-out", out, "--motley-no-trace"});
     motley::Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
     toy.fit(run);
   }
   for (const char* file : {"job.toml", "summary.json", "metrics.jsonl", "report.html"}) {
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / file)) << file;
   }
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(out) / "trace.json"));
   Program nowhere({"--motley-out", "/proc/nowhere"});
   EXPECT_THROW(motley::Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
 }

@@ -6,8 +6,8 @@
 #include "record/document.h"
 #include "record/prometheus.h"
 #include "record/scalars.h"
-#include "session/recorded_run.h"
 #include "session/signals.h"
+#include "session/warning.h"
 
 namespace motley {
 namespace {
@@ -18,23 +18,6 @@ constexpr auto kPublishPause = 250ms;
 constexpr int kPublishShare = 20;     // publishing takes at most 1/20 of the time
 constexpr std::int64_t kMarks = 200;  // points in TensorBoard besides evaluations
 
-std::optional<EventFile> create_events(const RunDir* dir) {
-  if (!dir) {
-    return std::nullopt;
-  }
-  auto file = EventFile::create(dir->path() / event_file_name(std::time(nullptr)));
-  if (!file) {
-    throw RunFailed(file.error().message);
-  }
-  return std::move(*file);
-}
-
-void or_throw(const Status& status) {
-  if (!status) {
-    throw RunFailed(status.error().message);
-  }
-}
-
 }  // namespace
 
 Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
@@ -43,8 +26,11 @@ Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
       record_(std::move(facts)),
       display_(style),
       dashboard_(std::move(dashboard)),
-      events_(create_events(dir)),
       started_(static_cast<double>(std::time(nullptr))) {
+  if (dir) {
+    keep(events_, EventFile::create(dir->path() / event_file_name(std::time(nullptr))),
+         warned_of_events_);
+  }
   publish();
   if (style == ProgressDisplay::Style::kLive) {
     display_.update(record_, moment());  // at once, because workers take a while to start
@@ -71,12 +57,21 @@ void Watch::on_progress(const RunProgress& progress) {
 
 void Watch::on_metric(const Metric& metric) {
   record_.add(metric);
-  if (dir_) {
-    metric_lines_ += to_json(metric).dump() + "\n";
-    write_or_throw(*dir_, "metrics.jsonl", metric_lines_);
-    or_throw(events_->add(started_ + metric.seconds, metric.step, scalars_of(metric)));
+  if (dir_ && record_.metrics().size() == 1) {  // the file exists from the first evaluation on
+    keep(metrics_, AppendedFile::create(dir_->path() / "metrics.jsonl"), warned_of_metrics_);
+  }
+  if (metrics_) {
+    warn_once(metrics_->append_line(to_json(metric).dump()), warned_of_metrics_);
+  }
+  if (events_) {
+    warn_once(events_->add(started_ + metric.seconds, metric.step, scalars_of(metric)),
+              warned_of_events_);
   }
   display_.evaluated(metric);
+}
+
+void Watch::on_last_model(std::int64_t samples, const Snapshot& model) {
+  last_model_ = {step_of(samples), model};
 }
 
 std::optional<std::string> Watch::stop_requested() { return first_signal(); }
@@ -133,14 +128,35 @@ void Watch::publish() {
   }
 }
 
+// Trouble with a file of the record does not end the run.
+void Watch::warn_once(const Status& status, bool& warned) {
+  if (!status && !warned) {
+    display_.clear();
+    warned = warn_unless(status);
+  }
+}
+
+template <class File>
+void Watch::keep(std::optional<File>& kept, Result<File> file, bool& warned) {
+  if (file) {
+    kept = std::move(*file);
+  } else {
+    warn_once(tl::unexpected(file.error()), warned);
+  }
+}
+
+std::int64_t Watch::step_of(std::int64_t samples) const {
+  const std::int64_t batch = record_.facts().batch;
+  return (samples + batch - 1) / batch;
+}
+
 void Watch::mark() {
   if (!events_) {
     return;
   }
   RunFigures now = figures_of(record_);
-  const std::int64_t batch = record_.facts().batch;
-  or_throw(events_->add(started_ + now.seconds, (now.samples + batch - 1) / batch,
-                        scalars_of(now, marked_)));
+  warn_once(events_->add(started_ + now.seconds, step_of(now.samples), scalars_of(now, marked_)),
+            warned_of_events_);
   marked_ = std::move(now);
 }
 

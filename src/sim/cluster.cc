@@ -42,22 +42,17 @@ std::string name_of(Rank rank) {
 
 class SimCluster::Impl final : private Scheduler::Owner {
  public:
-  Impl(const ClusterSpec& spec, int servers, std::uint64_t seed)
+  Impl(const ClusterSpec& spec, int servers, std::uint64_t seed, Seconds now)
       : workers_(spec.workers),
         ranks_(spec.workers + servers),
         per_memory_byte_(spec.memory_bandwidth ? 1 / *spec.memory_bandwidth : 0),
         network_(spec, servers, seed),
-        scheduler_(*this) {
+        scheduler_(*this, now) {
     hosts_.reserve(static_cast<std::size_t>(ranks_) + 1);
     for (Rank rank = kCoordinator; rank < ranks_; ++rank) {
       hosts_.emplace_back(*this, rank);
     }
-    for (const ClusterEvent& event : spec.events) {
-      if (event.kind != EventKind::kSpeed) {
-        scheduler_.at(event.at, kLinkChanges, static_cast<std::uint32_t>(changes_.size()));
-        changes_.push_back(event);
-      }
-    }
+    plan_changes(spec.events);
   }
 
   void start(Rank rank, std::string name, std::function<void(Node&)> body);
@@ -147,6 +142,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void on_own_event() override;
   void on_end(ActivityId activity, std::exception_ptr error) override;
 
+  void plan_changes(std::vector<ClusterEvent> events);
   void send(Host& from, Rank to, Message message);
   void flight_arrives(std::uint32_t flight);
   void change_link(const ClusterEvent& event);
@@ -171,6 +167,21 @@ class SimCluster::Impl final : private Scheduler::Owner {
   std::function<bool()> stop_requested_;
   std::exception_ptr error_;  // the first that left an activity
 };
+
+void SimCluster::Impl::plan_changes(std::vector<ClusterEvent> events) {
+  std::ranges::stable_sort(events, {}, &ClusterEvent::at);
+  for (const ClusterEvent& event : events) {
+    if (event.kind == EventKind::kSpeed) {
+      continue;
+    }
+    if (event.at < scheduler_.now()) {
+      change_link(event);
+    } else {
+      scheduler_.at(event.at, kLinkChanges, static_cast<std::uint32_t>(changes_.size()));
+      changes_.push_back(event);
+    }
+  }
+}
 
 void SimCluster::Impl::start(Rank rank, std::string name, std::function<void(Node&)> body) {
   Host& home = host(rank);
@@ -409,7 +420,8 @@ void SimCluster::Impl::SimNode::send(Rank to, Channel channel, Header header, Pa
                  .channel = channel,
                  .header = header,
                  .payload = payload.is_borrowed() ? payload.kept() : std::move(payload),
-                 .sent = now()});
+                 .sent = now(),
+                 .term = home.mailbox.term()});
 }
 
 std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Seconds deadline) {
@@ -450,8 +462,8 @@ void SimCluster::Impl::SimNode::wait_for(Seconds duration) {
   home.throw_if_over();
 }
 
-SimCluster::SimCluster(const ClusterSpec& spec, int servers, std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(spec, servers, seed)) {}
+SimCluster::SimCluster(const ClusterSpec& spec, int servers, std::uint64_t seed, Seconds now)
+    : impl_(std::make_unique<Impl>(spec, servers, seed, now)) {}
 SimCluster::~SimCluster() = default;
 
 void SimCluster::start(Rank rank, std::function<void(Node&)> body) {

@@ -45,7 +45,9 @@ class SimCluster {
   // Uses workers, latency and bandwidths (of links and memory) of the spec; no bandwidth means
   // unlimited. Speeds and slowdowns belong to the CostModel, which computes the cost given to
   // Node::busy(). The ranks of servers follow those of the workers.
-  explicit SimCluster(const ClusterSpec& spec, int servers = 0, std::uint64_t seed = 1);
+  // The clock begins at `now`; changes of links before that have happened.
+  explicit SimCluster(const ClusterSpec& spec, int servers = 0, std::uint64_t seed = 1,
+                      Seconds now = 0);
   ~SimCluster();
 
   // Makes `body` an activity of `rank` (a worker, a server or kCoordinator): when run() is called,

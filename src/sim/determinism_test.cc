@@ -29,9 +29,7 @@ struct TraceEntry {
 };
 using Trace = std::vector<TraceEntry>;
 
-Channel channel_number(std::uint64_t n) {
-  return Channel{static_cast<std::uint32_t>(Channel::kMethod) + static_cast<std::uint32_t>(n)};
-}
+Channel channel_number(std::uint64_t n) { return method_channel(static_cast<std::uint16_t>(n)); }
 
 // A worker that acts at random. Durations are few and round numbers, so many events coincide.
 class RandomWorker {

@@ -45,7 +45,8 @@ class Scheduler {
     ~Owner() = default;
   };
 
-  explicit Scheduler(Owner& owner) : owner_(owner) {}
+  // The clock begins at `now`.
+  explicit Scheduler(Owner& owner, Seconds now = 0) : owner_(owner), now_(now) {}
 
   // `body` begins after the activities that are ready now have had their turn.
   ActivityId start(std::function<void()> body);
@@ -98,7 +99,7 @@ class Scheduler {
   void serve_outside(Activity& activity);
 
   Owner& owner_;
-  Seconds now_ = 0;
+  Seconds now_;
   std::uint64_t events_ = 0;
   EventQueue<What> queue_;
   std::size_t stale_ = 0;  // number in the queue

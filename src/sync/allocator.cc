@@ -38,6 +38,20 @@ StepCost take(std::span<const float> numbers, std::size_t micro_batch) {
   return cost;
 }
 
+// A part of a full step, in this step.
+StepSamples part_at(const StepSamples& step, const StepSamples& part) {
+  return {step.epoch, step.begin + part.begin, part.count};
+}
+
+// The shares of a short step.
+Shares in_proportion(const StepSamples& step, const Shares& shares) {
+  std::vector<double> weights;
+  for (const std::size_t share : shares) {
+    weights.push_back(std::max(static_cast<double>(share), 1e-3));
+  }
+  return integer_shares(static_cast<std::size_t>(step.count), weights);
+}
+
 // The first few shares as text.
 std::string in_words(const Shares& shares) {
   constexpr std::size_t kFew = 16;
@@ -61,6 +75,7 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       costs_(is_fixed() ? 0 : static_cast<std::size_t>(node.size())) {
   Decision first = allocation_.first(options_of(job, ledger));
   set_own(first.shares);
+  initial_own_ = own_;
   if (!is_fixed() || node.rank() == 0) {
     history_.push_back({0, std::move(first)});
   }
@@ -70,19 +85,22 @@ StepSamples Allocator::part_of(const StepSamples& step) {
   next_share();
   take_effect();
   if (step.count == full_step(ledger_)) {
-    return {step.epoch, step.begin + own_.begin, own_.count};
+    return part_at(step, own_);
   }
-  std::vector<double> weights;
-  for (std::size_t share : current()) {
-    weights.push_back(std::max(static_cast<double>(share), 1e-3));
-  }
-  const Shares shares = integer_shares(static_cast<std::size_t>(step.count), weights);
-  return share_of(step, shares, node_.rank());
+  return share_of(step, in_proportion(step, current()), node_.rank());
 }
 
+StepSamples Allocator::first_part_of(const StepSamples& step) const {
+  if (step.count == full_step(ledger_)) {
+    return part_at(step, initial_own_);
+  }
+  return share_of(step, in_proportion(step, initial()), node_.rank());
+}
+
+Shares Allocator::initial() const { return allocation_.first(options_of(job_, ledger_)).shares; }
+
 Shares Allocator::current() const {
-  return history_.empty() ? allocation_.first(options_of(job_, ledger_)).shares
-                          : history_.back().decision.shares;
+  return history_.empty() ? initial() : history_.back().decision.shares;
 }
 
 void Allocator::set_own(const Shares& shares) {
@@ -96,7 +114,7 @@ std::size_t Allocator::next_share() {
   return asked_ ? asked_->decision.shares[self()] : static_cast<std::size_t>(own_.count);
 }
 
-// Only shares that were used in a step go into the history: the run may end before.
+// Only shares that a step was asked for go into the history: the run may end before.
 void Allocator::take_effect() {
   if (asked_) {
     write_down(current(), asked_->decision);
@@ -190,6 +208,20 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
     costs_[static_cast<std::size_t>(message->from)] =
         take(heard, job_.train.micro_batch_of(message->from));
   }
+}
+
+void Allocator::state(Archive& archive) {
+  archive("speed", speed_);
+  archive("mean", mean_);
+  archive("cost", cost_);
+  archive("costs", costs_);
+  archive("steps", steps_);
+  archive("used", used_);
+  archive("history", history_);
+  archive("decided", decided_);
+  archive("asked", asked_);
+  archive("last_look", last_look_);
+  set_own(current());
 }
 
 AllocationResult Allocator::result() {

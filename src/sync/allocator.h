@@ -24,6 +24,11 @@ namespace motley {
 struct ShareChange {
   std::int64_t step = 0;
   Decision decision;
+
+  void state(Archive& archive) {
+    archive("step", step);
+    archive("decision", decision);
+  }
 };
 
 // The result of the allocation on one worker.
@@ -44,6 +49,9 @@ class Allocator {
   // proportion for a short step.
   StepSamples part_of(const StepSamples& step);
 
+  // For methods without common steps: this worker's part of a term's first step. By the initial
+  // shares, because only these are the same on all workers.
+  StepSamples first_part_of(const StepSamples& step) const;
   // For methods without common steps: this worker's batch in its next step. Decisions made after
   // this call apply to the step after that.
   std::size_t next_share();
@@ -59,9 +67,12 @@ class Allocator {
   // Ends the measuring.
   AllocationResult result();
 
+  void state(Archive& archive);
+
  private:
   bool is_fixed() const { return allocation_.told == CostReport::kNothing; }
-  // The shares of all workers in a full step, for the current step.
+  // The shares of all workers in a full step, for the first step and for the current one.
+  Shares initial() const;
   Shares current() const;
   void set_own(const Shares& shares);
   void write_down(const Shares& before, const Decision& decision);
@@ -88,6 +99,7 @@ class Allocator {
   // most of a simulation's memory.
   std::vector<ShareChange> history_;
   StepSamples own_;                     // this worker's part of a full step
+  StepSamples initial_own_;             // the same by the initial shares
   std::optional<ShareChange> decided_;  // but not asked for yet
   std::optional<ShareChange> asked_;    // but not in effect yet
   std::string last_look_;

@@ -50,6 +50,17 @@ void CodedReducer::prepare() {
   }
 }
 
+void CodedReducer::state(Archive& archive) {
+  bool is_prepared = !encoders_.empty();
+  archive("is_prepared", is_prepared);
+  if (is_prepared && encoders_.empty()) {
+    prepare();
+  }
+  for (std::size_t chunk = 0; chunk < encoders_.size(); ++chunk) {
+    archive(std::to_string(chunk), encoders_[chunk]);
+  }
+}
+
 // Each starts with a different owner, so that they do not all send to the same one.
 void CodedReducer::send_contributions(Block numbers, Block tail) {
   if (!tail.phantom()) {

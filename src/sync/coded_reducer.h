@@ -43,6 +43,7 @@ class CodedReducer final : public Reducer {
   // time by which the first exchange took longer than the second, which moves as many bytes, was
   // waiting. Encoding and decoding are left out: the first exchange encodes more.
   Seconds waited() const override { return waited_; }
+  void state(Archive& archive) override;
 
  private:
   void prepare();

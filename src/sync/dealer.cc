@@ -1,5 +1,7 @@
 #include "motley/sync/dealer.h"
 
+#include <utility>
+
 namespace motley {
 
 Dealer::Dealer(const ServiceContext& context, EvaluatedModel evaluated)
@@ -7,8 +9,15 @@ Dealer::Dealer(const ServiceContext& context, EvaluatedModel evaluated)
       evaluated_model_(evaluated),
       samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
       stop_requested_(context.stop_requested),
-      dispenser_(context.ledger, Ledger(context.ledger).step_after(0).count),
-      next_(static_cast<std::size_t>(workers_)) {}
+      dispenser_(context.ledger, context.ledger.begin + Ledger(context.ledger).first_step().count),
+      next_(static_cast<std::size_t>(workers_)),
+      used_(context.ledger.begin) {}
+
+void Dealer::state(Archive& archive) {
+  const bool is_pending = archive.is_saving() && !to_ask_.empty();
+  archive("evaluation", evaluation_);
+  archive("evaluated", is_pending ? evaluated_before_ : evaluated_);
+}
 
 std::int64_t Dealer::deal(Rank worker, std::int64_t computed, std::int64_t want) {
   used_ += computed;
@@ -36,7 +45,7 @@ std::int64_t Dealer::evaluation_for(Rank worker, bool eligible) {
   const std::int64_t every = samples_per_evaluation_;
   const bool is_due = every > 0 && used_ / every > evaluated_ / every;
   if (is_due && eligible && to_ask_.empty() && !evaluating_) {
-    evaluated_ = used_;
+    evaluated_before_ = std::exchange(evaluated_, used_);
     ++evaluation_;
     if (evaluated_model_ == EvaluatedModel::kAnyWorker) {
       evaluating_ = worker;

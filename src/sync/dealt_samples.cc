@@ -9,7 +9,7 @@ namespace motley {
 // Every rank computes its own share of the first step, without asking the coordinator.
 DealtSamples::DealtSamples(const StrategyContext& context, EvaluatedModel evaluated)
     : context_(context), parts_(evaluated == EvaluatedModel::kMean ? context.node.size() : 1) {
-  samples_ = context.allocator.part_of(context.ledger.step_after(0));
+  samples_ = context.allocator.first_part_of(context.ledger.first_step());
 }
 
 void DealtSamples::begin() { context_.allocator.take_effect(); }

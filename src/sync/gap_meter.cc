@@ -32,6 +32,14 @@ GapMeter::GapMeter(const Graph& graph)
   }
 }
 
+void GapMeter::state(Archive& archive) {
+  const std::size_t distances = by_distance_.size();
+  archive("by_distance", by_distance_);
+  by_distance_.resize(distances);
+  archive("behind", behind_);
+  archive("farthest", farthest_);
+}
+
 void GapMeter::begins(Rank worker, std::int64_t iteration, Seconds at) {
   heard_.set(static_cast<std::size_t>(worker), at);
   events_.push({at, iteration, worker});

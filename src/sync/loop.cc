@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "cluster/cost.h"
 #include "motley/sync/method.h"
+#include "state/state.h"
 #include "sync/recording_node.h"
 
 namespace motley {
@@ -17,6 +18,13 @@ namespace {
 class SpanWriter {
  public:
   explicit SpanWriter(Journal& journal) : journal_(journal) {}
+
+  // Goes on after these totals of earlier terms.
+  void go_on(const WorkerResult& before) {
+    written_ = before.times.seconds;
+    waited_ = before.times.wait;
+    step_ = before.steps;
+  }
 
   // Everything since the last call was exchange; `waited` is the total waiting of the run so far.
   void exchanged(Seconds until, Seconds waited) {
@@ -56,14 +64,25 @@ class Training::Impl {
         node_(part.journal ? static_cast<Node&>(recording_node_) : bare_node),
         spans_(journal_),
         method_(method_of(part.job)),
-        ledger_(ledger_options(part.job, part.training_samples)),
+        ledger_(ledger_options(part.job, part.training_samples, part.term)),
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
-        cost_(part.job.cluster, node_.rank(), part.job.seed,
-              part.job.train.micro_batch_of(node_.rank())),
-        strategy_(method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
-                                part.stop_requested, part.meeting})) {
+        cost_(part.job.cluster, node_.rank(), seed_of(part.job.seed, part.term),
+              part.job.train.micro_batch_of(node_.rank())) {
     part.replica.set_micro_batch(part.job.train.micro_batch_of(node_.rank()));
+    if (part.kept) {
+      restore(allocator_, part.kept->part("allocator"));  // its shares are used by make()
+    }
+    strategy_ = method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
+                              part.stop_requested, part.meeting, part.term,
+                              seed_of(part.job.seed, part.term)});
     MOTLEY_CHECK(strategy_, "method {} made no worker", method_.name());
+    if (part.kept) {
+      restore(*strategy_, part.kept->part("method"));
+      restore(result_, part.kept->part("result"));
+      spans_.go_on(result_);
+      // Since this worker's last step, it waited for the end of the term.
+      waited_before_ = result_.times.wait + node_.now() - result_.times.seconds;
+    }
   }
 
   std::optional<Work> begin() {
@@ -75,7 +94,6 @@ class Training::Impl {
     } else {
       spans_.exchanged(result_.times.seconds, result_.times.wait);
       journal_.turn_to({Doing::kWait});
-      result_.allocation = allocator_.result();
     }
     return work_;
   }
@@ -104,17 +122,44 @@ class Training::Impl {
     node_.busy(0, std::ref(report));
   }
 
-  const WorkerResult& result() const { return result_; }
+  void end_run() {
+    const Seconds began = node_.now();
+    strategy_->end_run();
+    if (node_.now() > began) {
+      waited_before_ += began - result_.times.seconds;  // since the last step
+      count_time();
+      recording_node_.write_down();
+      spans_.exchanged(result_.times.seconds, result_.times.wait);
+    }
+  }
+
+  const WorkerResult& so_far() const { return result_; }
+
+  WorkerResult result() {
+    WorkerResult result = result_;
+    result.allocation = allocator_.result();
+    return result;
+  }
+
+  void state(Archive& archive) {
+    archive("result", result_);
+    archive("allocator", allocator_);
+    archive("method", *strategy_);
+  }
 
  private:
-  Seconds waited() const { return strategy_->waited() + allocator_.waited(); }
+  Seconds waited() const { return waited_before_ + strategy_->waited() + allocator_.waited(); }
 
   void count(Seconds computed) {
     result_.samples += static_cast<std::int64_t>(work_->count);
     result_.steps += 1;
     result_.step_samples = work_->count;
+    result_.times.compute += computed;
+    count_time();
+  }
+
+  void count_time() {
     WorkerTimes& times = result_.times;
-    times.compute += computed;
     times.seconds = node_.now();
     times.wait = waited();
     times.communicate = std::max(0.0, times.seconds - times.compute - times.wait);
@@ -130,44 +175,60 @@ class Training::Impl {
   Ledger ledger_;
   Allocator allocator_;
   CostModel cost_;
-  const std::unique_ptr<Strategy> strategy_;
+  std::unique_ptr<Strategy> strategy_;
 
   std::optional<Work> work_;  // of the current step
   Seconds compute_began_ = 0;
+  Seconds waited_before_ = 0;  // outside of strategy and allocator, and in earlier terms
   WorkerResult result_;
 };
+
+void WorkerResult::state(Archive& archive) {
+  archive("samples", samples);
+  archive("steps", steps);
+  archive("step_samples", step_samples);
+  archive("times", times);
+}
 
 Training::Training(Node& node, const Part& part) : impl_(std::make_unique<Impl>(node, part)) {}
 Training::~Training() = default;
 std::optional<Work> Training::begin() { return impl_->begin(); }
 Seconds Training::cost() { return impl_->cost(); }
 void Training::finish(double loss_sum) { impl_->finish(loss_sum); }
-WorkerResult Training::result() const { return impl_->result(); }
+void Training::end_run() { impl_->end_run(); }
+const WorkerResult& Training::so_far() const { return impl_->so_far(); }
+WorkerResult Training::result() { return impl_->result(); }
+void Training::state(Archive& archive) { impl_->state(archive); }
 
-WorkerResult train(Node& node, const Part& part) {
-  Training training(node, part);
+void train_term(Node& node, Training& training, Replica& replica) {
   while (const auto work = training.begin()) {
     double loss_sum = 0;
-    const auto compute = [&] { loss_sum = part.replica.compute(work->samples); };
+    const auto compute = [&] { loss_sum = replica.compute(work->samples); };
     node.busy(training.cost(), std::ref(compute));
     training.finish(loss_sum);
   }
+}
+
+WorkerResult train(Node& node, const Part& part) {
+  Training training(node, part);
+  train_term(node, training, part.replica);
+  training.end_run();
   return training.result();
 }
 
-Figures run_server(Node& node, const Job& job, Journal* journal) {
+Figures run_server(Node& node, const Job& job, Journal* journal, KeptState* kept) {
   Journal unread(0);
-  return method_of(job).run_server({node, job, journal ? *journal : unread});
+  return method_of(job).run_server({node, job, journal ? *journal : unread, kept});
 }
 
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal,
-                    std::vector<int> machines) {
+                    std::vector<int> machines, const Term& term, KeptState* kept) {
   const Serve serve = method_of(job).serve;
-  const LedgerOptions ledger = ledger_options(job, training_samples);
+  const LedgerOptions ledger = ledger_options(job, training_samples, term);
   Journal unread(0);
   return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested),
-                        std::move(machines)})
+                        std::move(machines), kept})
                : ServiceResult{};
 }
 

@@ -1,10 +1,11 @@
-// The training loop: begin, compute, finish, until the strategy says that the run is over.
+// The training loop: begin, compute, finish, until the strategy says that the term is over.
 //
 //   Training training(node, part);
 //   while (const auto work = training.begin()) {
 //     node.busy(training.cost(), [&] { loss = replica.compute(work->samples); });
 //     training.finish(loss);
 //   }
+//   training.end_run();                  // if the run is over too
 //
 // Real and simulated workers run this same loop, and real and simulated coordinators the same
 // service. A program with its own loop makes the same calls (motley/trainer.h).
@@ -28,6 +29,13 @@ struct WorkerTimes {
   Seconds compute = 0;
   Seconds communicate = 0;
   Seconds wait = 0;
+
+  void state(Archive& archive) {
+    archive("seconds", seconds);
+    archive("compute", compute);
+    archive("communicate", communicate);
+    archive("wait", wait);
+  }
 };
 
 struct WorkerResult {
@@ -35,7 +43,9 @@ struct WorkerResult {
   std::int64_t steps = 0;        // its own iterations
   std::size_t step_samples = 0;  // of the last one
   WorkerTimes times;
-  AllocationResult allocation;  // set when the run is over
+  AllocationResult allocation;  // set when the term is over
+
+  void state(Archive& archive);
 };
 
 // Observes a worker that trains. The loop calls it inside Node::busy, so it may use torch and files
@@ -55,13 +65,16 @@ struct Part {
   std::int64_t training_samples;  // in the data set
   Replica& replica;
   Observer& observer;
-  // True when the run should end early (target reached, interrupted).
+  // True when the term should end early (target reached, interrupted, a checkpoint is due).
   std::function<bool()> stop_requested;
   RingMeeting* meeting = nullptr;  // only in large simulations (sync/ring_meeting.h)
   Journal* journal = nullptr;      // null: nobody reads it
+  Term term = {};
+  const State* kept = nullptr;  // from the term before (Training::state()); null in the first term
 };
 
-// One worker's training, step by step. Calls may block on the Node and throw what it throws.
+// One worker's training during a term, step by step. Calls may block on the Node and throw what it
+// throws.
 class Training {
  public:
   // The references in `part` must outlive it.
@@ -70,31 +83,43 @@ class Training {
   Training(const Training&) = delete;
   Training& operator=(const Training&) = delete;
 
-  // What to compute next, valid until finish(); nullopt when the run is over.
+  // What to compute next, valid until finish(); nullopt when the term is over.
   std::optional<Work> begin();
   // How long computing it should take (Node::busy), by the job's [cluster]. Call once per begin().
   Seconds cost();
   // Call when it is computed: the gradient is in the replica; `loss_sum` is the sum of the losses.
   void finish(double loss_sum);
 
-  // Call after begin() has said that the run is over.
-  WorkerResult result() const;
+  // Call after begin() has said that the term is over, if the run is over too: the workers agree on
+  // the final model.
+  void end_run();
+
+  // Call after begin() has said that the term is over. Totals are over the whole run.
+  WorkerResult result();
+  // The totals up to this worker's last step.
+  const WorkerResult& so_far() const;
+  // What this worker keeps for the next term, besides its replica.
+  void state(Archive& archive);
 
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// Runs the whole loop. Returns when the run is over for this worker.
+// Runs the whole loop of a run of one term. Returns when the run is over for this worker.
 WorkerResult train(Node& node, const Part& part);
+// Takes steps until the term is over.
+void train_term(Node& node, Training& training, Replica& replica);
 
-// Runs a server of a method that has servers. Returns when the run is over for all workers.
-Figures run_server(Node& node, const Job& job, Journal* journal = nullptr);
+// Runs a server of a method that has servers. Returns when the term is over for all workers.
+Figures run_server(Node& node, const Job& job, Journal* journal = nullptr,
+                   KeptState* kept = nullptr);
 
-// Runs the coordinator's side of the job's method. Returns when the run is over for all workers; at
-// once if the method has none.
+// Runs the coordinator's side of the job's method. Returns when the term is over for all workers;
+// at once if the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal = nullptr,
-                    std::vector<int> machines = {});
+                    std::vector<int> machines = {}, const Term& term = {},
+                    KeptState* kept = nullptr);
 
 }  // namespace motley

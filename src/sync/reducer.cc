@@ -28,7 +28,7 @@ std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel ch
   if (codec.kind == CodecKind::kNone) {
     return std::make_unique<PlainReducer>(context, channel);
   }
-  return std::make_unique<CodedReducer>(context.node, channel, codec, context.job.seed);
+  return std::make_unique<CodedReducer>(context.node, channel, codec, context.seed);
 }
 
 }  // namespace motley

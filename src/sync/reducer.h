@@ -25,6 +25,9 @@ class Reducer {
   // Call when there will be no more sums. Every worker must call it; it may wait for the others.
   virtual void leave() {}
 
+  // What the codec has held back, if anything.
+  virtual void state(Archive&) {}
+
   // Time in sum() spent waiting for workers that came late.
   virtual Seconds waited() const = 0;
 };

@@ -78,11 +78,25 @@ void SampleServer::on_farewell(Rank rank, Worker& worker, const Message& message
 }
 
 double SampleServer::mean_iterations() const {
-  double sum = 0;
+  return static_cast<double>(all_iterations()) / static_cast<double>(workers_.size());
+}
+
+std::int64_t SampleServer::all_iterations() const {
+  std::int64_t sum = iterations_before_;
   for (const Worker& worker : workers_) {
-    sum += static_cast<double>(worker.iteration + 1);
+    sum += worker.iteration + 1;
   }
-  return sum / static_cast<double>(workers_.size());
+  return sum;
+}
+
+void SampleServer::state(Archive& archive) {
+  archive("dealer", dealer_);
+  archive("gaps", gaps_);
+  std::int64_t iterations = all_iterations();
+  archive("iterations", iterations);
+  if (!archive.is_saving()) {
+    iterations_before_ = iterations;
+  }
 }
 
 }  // namespace motley

@@ -4,13 +4,15 @@
 
 namespace motley {
 
-LedgerOptions ledger_options(const Job& job, std::int64_t training_samples) {
+LedgerOptions ledger_options(const Job& job, std::int64_t training_samples, const Term& term) {
   LedgerOptions options;
   options.dataset = training_samples;
   options.batch = job.train.batch;
   options.limit = sample_limit(training_samples, job.train.batch, job.train.epochs.value_or(0),
                                job.train.steps.value_or(0));
   options.seed = job.seed;
+  options.begin = term.begin;
+  options.end = term.end;
   return options;
 }
 

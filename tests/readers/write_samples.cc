@@ -1,5 +1,6 @@
-// Writes files for other programs: an event file and texts for Prometheus. event_file_test.py and
-// prometheus_test.py read them back and check the contents.
+// Writes files for other programs: an event file, texts for Prometheus and a checkpoint.
+// event_file_test.py, prometheus_test.py and checkpoint_test.py read them back and check the
+// contents.
 // usage: write_samples DIRECTORY
 #include <cstdio>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include "record/prometheus.h"
 #include "record/scalars.h"
 #include "record/whole_file.h"
+#include "state/checkpoint_store.h"
+#include "state/sample_checkpoint.h"
 
 namespace motley {
 namespace {
@@ -73,6 +76,15 @@ Status write_events(const std::filesystem::path& path) {
   return status;
 }
 
+Status write_state(const std::filesystem::path& directory) {
+  Checkpoint checkpoint = sample_checkpoint(500);
+  auto& tensors = checkpoint.state.tensors;
+  tensors["optimizer.scale"] = tensor_of<double>(ElementType::kFloat64, {0.1});
+  tensors["optimizer.scale"].shape = {};
+  tensors["naïve \"name\""] = tensor_of<float>(ElementType::kFloat32, {});
+  return CheckpointStore(real_files(), directory / "checkpoints").write(checkpoint);
+}
+
 Status write_all(const std::filesystem::path& directory) {
   RunFigures hostile = second_mark();
   hostile.name = "a\\b\"c\nd\\n é 模 {x=\"y\"} #\t\r 1";
@@ -87,7 +99,7 @@ Status write_all(const std::filesystem::path& directory) {
       status = replace_file(directory / file, prometheus_text(figures));
     }
   }
-  return status;
+  return status ? write_state(directory) : status;
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Dispenser: deals the samples of a run to workers that have no common steps.
 //
 // A worker that is ready gets the next samples of the run (ledger.h). So every sample is used
-// exactly once per epoch, however fast each worker is, and the run ends exactly at its limit.
+// exactly once per epoch, however fast each worker is, and the run ends exactly at its limit. A
+// term (motley/sync/term.h) ends with the deal that reaches its end.
 #pragma once
 
 #include "motley/allocate/ledger.h"
@@ -23,7 +24,7 @@ class Dispenser {
   // Samples dealt so far.
   std::int64_t dealt() const { return dealt_; }
 
-  // Ends the run early: nothing more is dealt.
+  // Ends the term early: nothing more is dealt.
   void close() { options_.limit = dealt_; }
 
  private:

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,14 @@ struct LedgerOptions {
   std::int64_t batch = 0;    // samples per step of the whole cluster
   std::int64_t limit = 0;    // samples in the whole run
   std::uint64_t seed = 0;
+  // Of the current term (motley/sync/term.h): samples used before it, and the number at which it
+  // ends. Steps are not cut short there: the one that reaches it is the last.
+  std::int64_t begin = 0;
+  std::int64_t end = std::numeric_limits<std::int64_t>::max();
 };
 
 // Samples [begin, begin + count) in the order of an epoch; indices past its end continue in the
-// next epoch. count = 0 means that the run is over.
+// next epoch. count = 0 means that the run or the term is over.
 struct StepSamples {
   std::int64_t epoch = 0;
   std::int64_t begin = 0;
@@ -36,7 +41,8 @@ struct StepSamples {
   friend bool operator==(const StepSamples&, const StepSamples&) = default;
 };
 
-// The next `want` samples after `used` have been used; fewer at the end of the run.
+// The next `want` samples after `used` have been used; fewer at the end of the run, none at the end
+// of the term.
 StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::int64_t want);
 
 // The part of a step that `rank` computes: shares are cut from the step in the order of ranks.
@@ -46,6 +52,8 @@ class Ledger {
  public:
   explicit Ledger(const LedgerOptions& options) : options_(options) {}
 
+  // The first step of the term.
+  StepSamples first_step() const { return step_after(options_.begin); }
   // The step that follows after `used` samples of the run.
   StepSamples step_after(std::int64_t used) const {
     const std::int64_t left = options_.dataset - used % options_.dataset;

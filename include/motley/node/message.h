@@ -9,7 +9,7 @@
 namespace motley {
 
 // Who talks about what. A receive() takes messages of one channel; those of others wait for theirs.
-enum class Channel : std::uint32_t {
+enum class Channel : std::uint16_t {
   kControl = 1,       // coordinator and workers: join, start, progress, stop
   kShares = 2,        // sync/allocator.h
   kSamples = 3,       // sync/sample_client.h
@@ -21,8 +21,8 @@ enum class Channel : std::uint32_t {
 
 // The method's own channels. A run has one method, so two methods may use the same number; two
 // activities of one worker may not.
-constexpr Channel method_channel(std::uint32_t number) {
-  return static_cast<Channel>(static_cast<std::uint32_t>(Channel::kMethod) + number);
+constexpr Channel method_channel(std::uint16_t number) {
+  return static_cast<Channel>(static_cast<std::uint16_t>(Channel::kMethod) + number);
 }
 
 // Three numbers. Each channel defines what they mean: a step, a segment, a count.
@@ -39,7 +39,8 @@ struct Message {
   Channel channel = Channel::kControl;
   Header header;
   Payload payload;
-  Seconds sent = 0;  // the time of sending; the sender's clock is aligned to the receiver's
+  Seconds sent = 0;        // the time of sending; the sender's clock is aligned to the receiver's
+  std::uint16_t term = 0;  // the sender's, modulo 2^16; control messages belong to no term
 };
 
 // Bytes that a message adds to its payload on a link: the frame around it (fabric/frame.h).

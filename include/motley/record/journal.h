@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -63,6 +64,12 @@ struct Behind {
   std::string what;  // behind whom, and when it was measured
   std::vector<std::int64_t> counts;
   std::int64_t farthest = 0;
+
+  void state(Archive& archive) {
+    archive("what", what);
+    archive("counts", counts);
+    archive("farthest", farthest);
+  }
 };
 
 struct JournalEntries {

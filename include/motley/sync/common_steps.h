@@ -23,9 +23,11 @@ class CommonSteps {
   // Values that are summed together with the gradient (Replica::kTail).
   enum Tail : std::size_t { kLoss = 0, kStopVotes = 1 };
 
-  explicit CommonSteps(const StrategyContext& context) : context_(context) {}
+  explicit CommonSteps(const StrategyContext& context)
+      : context_(context), used_(context.ledger.options().begin) {}
 
-  // This worker's share of the next step; nullopt at the end of the run. Valid until the next call.
+  // This worker's share of the next step; nullopt at the end of the term. Valid until the next
+  // call.
   std::optional<Work> begin();
   // Writes this worker's loss and its vote to stop behind the gradient, to be summed with it.
   void tell(const Computed& computed);
@@ -48,7 +50,7 @@ class CommonSteps {
  private:
   StrategyContext context_;
   StepSamples step_;
-  std::int64_t used_ = 0;
+  std::int64_t used_;
   bool stop_ = false;     // this worker's vote
   bool stopped_ = false;  // the result of the vote
 };

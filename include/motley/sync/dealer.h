@@ -19,7 +19,7 @@ namespace motley {
 
 class Dealer {
  public:
-  // The samples of the first step are not dealt out: each rank computes its own share of it.
+  // The samples of the term's first step are not dealt out: each rank computes its own share of it.
   explicit Dealer(const ServiceContext& context, EvaluatedModel evaluated = EvaluatedModel::kMean);
 
   // The worker has computed this many samples and wants some for its next iteration. It gets the
@@ -28,6 +28,10 @@ class Dealer {
   std::int64_t deal(Rank worker, std::int64_t computed, std::int64_t want);
   // The answer to the worker, as of now. `eligible`: its model may be evaluated.
   Grant grant(Rank worker, bool eligible = true);
+
+  // An evaluation that some workers were asked for and others were not is forgotten: it is due
+  // again in the next term.
+  void state(Archive& archive);
 
  private:
   // The number of the evaluation to which this worker's current model contributes; 0 for none.
@@ -44,12 +48,13 @@ class Dealer {
   const std::int64_t samples_per_evaluation_;  // 0: only at the end of the run
   const std::function<bool()> stop_requested_;
   Dispenser dispenser_;
-  std::vector<StepSamples> next_;   // by worker: the samples dealt to it last
-  std::int64_t used_ = 0;           // samples used by all workers
-  std::int64_t evaluation_ = 0;     // number of the last evaluation
-  std::int64_t evaluated_ = 0;      // samples used when it began
-  std::set<Rank> to_ask_;           // workers still to be asked for their models
-  std::optional<Rank> evaluating_;  // kAnyWorker: whose model is being evaluated
+  std::vector<StepSamples> next_;      // by worker: the samples dealt to it last
+  std::int64_t used_;                  // samples used by all workers
+  std::int64_t evaluation_ = 0;        // number of the last evaluation
+  std::int64_t evaluated_ = 0;         // samples used when it began
+  std::int64_t evaluated_before_ = 0;  // and when the one before it began
+  std::set<Rank> to_ask_;              // workers still to be asked for their models
+  std::optional<Rank> evaluating_;     // kAnyWorker: whose model is being evaluated
 };
 
 }  // namespace motley

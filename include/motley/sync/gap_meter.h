@@ -21,6 +21,7 @@
 #include "motley/base/ids.h"
 #include "motley/base/least.h"
 #include "motley/cluster/graph.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -45,6 +46,9 @@ class GapMeter {
   // last entry also counts everything beyond.
   const std::vector<std::int64_t>& behind() const { return behind_; }
   std::int64_t farthest_behind() const { return farthest_; }
+
+  // What was measured. Iterations count from 0 again in every term.
+  void state(Archive& archive);
 
  private:
   static constexpr Seconds kEver = 1e18;

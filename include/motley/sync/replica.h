@@ -15,6 +15,7 @@
 
 #include "motley/base/ids.h"
 #include "motley/node/payload.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -114,6 +115,17 @@ class Replica {
   virtual double compute(std::span<const SampleIndex> samples) = 0;
   // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
+
+  // Everything that training changes. By default parameters and buffers; a replica with an
+  // optimizer that has a state, or that draws random numbers, adds them.
+  virtual void state(Archive& archive) {
+    for (const TensorInfo& each : tensors()) {
+      const Block block = each.in == TensorInfo::In::kParameters ? parameters() : buffers();
+      if (!block.phantom()) {
+        archive.tensor(each.name, block.part(each.offset, each.size()).floats(), each.shape);
+      }
+    }
+  }
 
  private:
   static void append_block(std::vector<TensorInfo>& blocks, const char* name, TensorInfo::In in,

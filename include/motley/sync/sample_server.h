@@ -35,9 +35,11 @@ class SampleServer {
   // Returns when all workers have left.
   void run();
 
+  void state(Archive& archive);
+
   // The following are valid after run(). The counters of every worker, one vector each.
   const std::vector<std::vector<std::int64_t>>& counts() const { return counts_; }
-  // The mean number of iterations of a worker.
+  // The mean number of iterations of a worker, over all terms.
   double mean_iterations() const;
   const GapMeter& gaps() const { return gaps_; }
 
@@ -48,6 +50,7 @@ class SampleServer {
     bool left = false;
   };
 
+  std::int64_t all_iterations() const;
   void on_request(Rank rank, Worker& worker, const SampleRequest& request);
   void on_farewell(Rank rank, Worker& worker, const Message& message);
 
@@ -57,6 +60,7 @@ class SampleServer {
   SampleServerListener* const listener_;  // may be null
   std::vector<Worker> workers_;
   std::size_t left_ = 0;                           // how many have left
+  std::int64_t iterations_before_ = 0;             // of all workers, in earlier terms
   std::vector<std::vector<std::int64_t>> counts_;  // by worker
 };
 

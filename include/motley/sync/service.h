@@ -13,6 +13,7 @@
 #include "motley/job/job.h"
 #include "motley/node/node.h"
 #include "motley/record/journal.h"
+#include "motley/state/kept_state.h"
 
 namespace motley {
 
@@ -22,11 +23,12 @@ struct ServiceContext {
   const Job& job;
   const LedgerOptions& ledger;
   Journal& journal;  // for decisions, and for how far apart the workers are
-  // True once the run should end early (target reached, interrupted). A service that deals out
-  // samples must then make all workers leave together.
+  // True once the term should end early (target reached, interrupted, a checkpoint is due). A
+  // service that deals out samples must then make all workers leave together.
   std::function<bool()> stop_requested;
   // The machine of each rank, workers before servers, numbered from 0. Empty: each has its own.
   std::vector<int> machines = {};
+  KeptState* kept = nullptr;  // from the last term, to the next (motley/sync/term.h); null: nothing
 };
 
 struct ServiceResult {
@@ -34,14 +36,15 @@ struct ServiceResult {
   std::int64_t max_iteration_gap = 0;  // between any two workers
 };
 
-// Runs the service. Returns when the run is over for all workers.
+// Runs the service. Returns when the term is over for all workers.
 using Serve = ServiceResult (*)(const ServiceContext& context);
 
 // Everything a server may use. The references outlive it.
 struct ServerContext {
   Node& node;
   const Job& job;
-  Journal& journal;  // for decisions; part of the record of the run, like a worker's
+  Journal& journal;           // for decisions; part of the record of the run, like a worker's
+  KeptState* kept = nullptr;  // from the last term, to the next (motley/sync/term.h); null: nothing
 };
 
 // Runs a server. Returns when all workers have left. The summary shows the figures under the

@@ -16,7 +16,9 @@
 #include "motley/job/job.h"
 #include "motley/node/node.h"
 #include "motley/record/journal.h"
+#include "motley/state/archive.h"
 #include "motley/sync/replica.h"
+#include "motley/sync/term.h"
 
 namespace motley {
 
@@ -60,16 +62,25 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
-  // The samples to compute next, or nullopt when the run is over.
+  // The samples to compute next, or nullopt when the term is over for this worker.
   virtual std::optional<Work> begin() = 0;
   virtual Progress finish(const Computed& computed) = 0;
+
+  // Called once, after begin() has returned nullopt, if the run is over and not only the term: the
+  // workers agree on the final model. All of them are in this call at the same time.
+  virtual void end_run() {}
+
+  // What the method keeps besides the replica, from one term to the next (motley/sync/term.h) and
+  // in checkpoints: residuals, momenta, counters. Called after begin() has returned nullopt, and to
+  // restore, before the first begin(). A method that keeps nothing has an empty body.
+  virtual void state(Archive& archive) = 0;
 
   // How much of the time spent in begin() and finish() was waiting for slower workers.
   virtual Seconds waited() const = 0;
 };
 
 // Ledger options for a job whose data set has this many samples.
-LedgerOptions ledger_options(const Job& job, std::int64_t training_samples);
+LedgerOptions ledger_options(const Job& job, std::int64_t training_samples, const Term& term = {});
 
 // The factor for the gradient sum of a worker that updates its own model. An equal part of a batch
 // then moves the model by the mean gradient, more or fewer samples in proportion. So every sample
@@ -85,11 +96,13 @@ struct StrategyContext {
   Allocator& allocator;  // how much each worker computes
   const Job& job;
   Journal& journal;  // for decisions and their reasons
-  // True when the run should end early (target reached, interrupted). The strategy must make all
-  // workers leave together. Phantom blocks carry no data, so votes cannot be summed; the simulator
-  // gives every worker the same answer at its n-th call instead.
+  // True when the term should end early (target reached, interrupted, a checkpoint is due). The
+  // strategy must make all workers leave together. Phantom blocks carry no data, so votes cannot be
+  // summed; the simulator gives every worker the same answer at its n-th call instead.
   std::function<bool()> stop_requested;
   RingMeeting* meeting = nullptr;  // only in large simulations (sync/ring_meeting.h)
+  Term term = {};
+  std::uint64_t seed = 0;  // for random numbers: of this term (seed_of())
 };
 
 }  // namespace motley

@@ -9,7 +9,6 @@
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
 #include "motley/sync/method.h"
-#include "motley/version.h"
 #include "runtime/coordinator/deadlock_watch.h"
 #include "runtime/coordinator/evaluation_thread.h"
 #include "runtime/coordinator/local_processes.h"
@@ -30,9 +29,6 @@ constexpr Seconds kTick = 0.02;  // between two checks of processes, signals and
 constexpr auto kNap = std::chrono::milliseconds(5);  // between two polls while a service runs
 constexpr Seconds kLeaveDeadline = 5;                // for processes to exit after kLeave
 
-// A process that exits on its own has reported its reason before; a signal is itself the reason.
-bool exited_by_itself(int status) { return WIFEXITED(status); }
-
 }  // namespace
 
 class Coordinator::Impl {
@@ -40,7 +36,7 @@ class Coordinator::Impl {
   Impl(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)
       : job_(job),
         monitor_(monitor),
-        gathering_(with_token(std::move(gathering))),
+        gathering_(completed(std::move(gathering))),
         token_(random_token()),
         roster_(job.cluster.workers, servers_of(job)),
         node_(driver_, kCoordinator, job.cluster.workers),
@@ -65,22 +61,15 @@ class Coordinator::Impl {
       node_.run([&](Node&) { conduct(); });
     } catch (const std::exception& error) {
       abort(error.what());
+      if (const auto newest = evaluator_.newest()) {
+        monitor_.on_last_model(newest->note.samples, newest->snapshot);
+      }
       throw;
     }
     return std::move(outcome_);
   }
 
  private:
-  static Gathering with_token(Gathering gathering) {
-    if (gathering.host.token.empty() && !gathering.worker_command.empty()) {
-      gathering.host.token = random_token();
-    }
-    if (gathering.host.version.empty()) {
-      gathering.host.version = kVersion;
-    }
-    return gathering;
-  }
-
   void open_rendezvous() {
     RendezvousRules rules;
     rules.host = gathering_.host;
@@ -340,7 +329,8 @@ class Coordinator::Impl {
   void look_at_processes() {
     while (auto exit = processes_.poll()) {
       if (!leaving_ || exit->status != 0) {
-        suspect(exit->rank, describe_status(exit->status), exited_by_itself(exit->status));
+        // One that exits on its own has reported its reason before; a signal is itself the reason.
+        suspect(exit->rank, describe_status(exit->status), WIFEXITED(exit->status));
       }
     }
   }

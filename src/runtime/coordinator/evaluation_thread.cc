@@ -26,7 +26,8 @@ EvaluationThread::~EvaluationThread() {
 
 void EvaluationThread::add(SnapshotInfo snapshot) {
   std::lock_guard lock(mutex_);
-  waiting_.push_back(std::move(snapshot));
+  newest_ = std::make_shared<const SnapshotInfo>(std::move(snapshot));
+  waiting_.push_back(newest_);
   changed_.notify_all();
 }
 
@@ -48,6 +49,11 @@ bool EvaluationThread::idle() {
   return (waiting_.empty() && !working_) || error_;
 }
 
+std::shared_ptr<const SnapshotInfo> EvaluationThread::newest() {
+  std::lock_guard lock(mutex_);
+  return newest_;
+}
+
 Seconds EvaluationThread::now() const {
   return std::chrono::duration<double>(Driver::Clock::now() - began_).count();
 }
@@ -60,7 +66,7 @@ void EvaluationThread::work() {
     if (stopping_) {
       return;
     }
-    const SnapshotInfo next = std::move(waiting_.front());
+    const std::shared_ptr<const SnapshotInfo> next = std::move(waiting_.front());
     waiting_.pop_front();
     working_ = true;
     lock.unlock();
@@ -68,7 +74,7 @@ void EvaluationThread::work() {
     std::optional<Evaluation> evaluation;
     std::exception_ptr error;
     try {
-      evaluation = task_.evaluate(next.snapshot);
+      evaluation = task_.evaluate(next->snapshot);
     } catch (...) {
       error = std::current_exception();
     }
@@ -76,7 +82,7 @@ void EvaluationThread::work() {
     working_ = false;
     error_ = error_ ? error_ : error;
     if (evaluation) {
-      evaluated_.push_back({next.note, *evaluation, {began, now(), 0, 0, Doing::kEvaluate}});
+      evaluated_.push_back({next->note, *evaluation, {began, now(), 0, 0, Doing::kEvaluate}});
     }
   }
 }

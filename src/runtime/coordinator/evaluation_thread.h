@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -39,6 +40,8 @@ class EvaluationThread {
   std::optional<EvaluatedSnapshot> take();
   // True when all added snapshots have been evaluated.
   bool idle();
+  // The snapshot that was added last, evaluated or not; null if there is none.
+  std::shared_ptr<const SnapshotInfo> newest();
 
  private:
   Seconds now() const;
@@ -48,7 +51,8 @@ class EvaluationThread {
   std::condition_variable changed_;
   Task& task_;  // used by the thread alone; the mutex guards the rest
   Driver::Clock::time_point began_;
-  std::deque<SnapshotInfo> waiting_;
+  std::deque<std::shared_ptr<const SnapshotInfo>> waiting_;
+  std::shared_ptr<const SnapshotInfo> newest_;
   std::deque<EvaluatedSnapshot> evaluated_;
   bool working_ = false;
   bool stopping_ = false;

@@ -31,4 +31,7 @@ struct Gathering {
   Seconds patience = 60;  // time limit for all to join
 };
 
+// Fills in the token, if processes are started here, and the version.
+Gathering completed(Gathering gathering);
+
 }  // namespace motley

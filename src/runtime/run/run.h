@@ -13,6 +13,7 @@
 #include "motley/sync/task.h"
 #include "record/run_record.h"
 #include "record/summary.h"
+#include "state/state.h"
 #include "sync/loop.h"
 
 namespace motley {
@@ -36,6 +37,11 @@ class RunMonitor {
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
+  // A checkpoint: the state of the run after so many samples.
+  virtual void on_checkpoint(std::int64_t /*samples*/, State /*state*/) {}
+  // A real run is about to fail: the newest model that arrived to be evaluated, and the samples
+  // that it has seen. Not called if none has arrived.
+  virtual void on_last_model(std::int64_t /*samples*/, const Snapshot& /*model*/) {}
   // Called often. If it returns a reason ("SIGINT"), the run ends in order: the current step is
   // finished and the model is kept.
   virtual std::optional<std::string> stop_requested() = 0;

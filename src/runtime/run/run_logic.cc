@@ -67,6 +67,13 @@ bool RunLogic::stop(const std::string& reason) {
   return true;
 }
 
+void RunLogic::state(Archive& archive) {
+  archive("reported_samples", reported_samples_);
+  archive("unreported_loss", unreported_loss_);
+  archive("unevaluated_loss", unevaluated_loss_);
+  archive("evaluated_samples", evaluated_samples_);
+}
+
 RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, ServiceResult service,
                         Snapshot model) {
   is_over_ = true;

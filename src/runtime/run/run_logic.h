@@ -30,7 +30,7 @@ namespace motley {
 // The reason for which a run ends early when it reaches its target accuracy.
 inline constexpr const char* kTargetReached = "target";
 // The error message of a run that was abandoned.
-inline constexpr const char* kAbandoned = "interrupted; the model was not saved";
+inline constexpr const char* kAbandoned = "interrupted; the final model was not saved";
 // The error message of a run that can never end: a deadlock is a mistake of its method.
 std::string deadlock_reason(const Job& job, const std::string& deadlock);
 
@@ -71,6 +71,14 @@ class RunLogic {
   bool stop(const std::string& reason);
   // Why the run ends before its limit, if it does.
   const std::optional<std::string>& stopped() const { return stopped_; }
+
+  // The term is over for all workers. Models to evaluate of which parts are missing are forgotten.
+  void end_term() { merger_ = {}; }
+  // True if the run is over after so many samples; otherwise another term follows.
+  bool is_over_after(std::int64_t samples) const { return stopped_ || samples >= rules_.limit; }
+  // Of a run between two terms. Why it was stopped is not part of it: a run that comes back goes
+  // on.
+  void state(Archive& archive);
 
   // All are done. `results` has all workers by rank, then all servers; `model` is the final model,
   // which is evaluated unless the last evaluation was at the same point of the run. In the outcome,

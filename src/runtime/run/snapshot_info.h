@@ -28,6 +28,11 @@ struct LossMeter {
   // Returns the sums and resets them.
   LossMeter take() { return std::exchange(*this, {}); }
 
+  void state(Archive& archive) {
+    archive("sum", sum);
+    archive("samples", samples);
+  }
+
   double sum = 0;
   std::int64_t samples = 0;
 };

@@ -11,7 +11,9 @@ namespace motley {
 // before; docs/simulator.md says what changed. Figures of different versions cannot be compared.
 inline constexpr int kSimulatorVersion = 2;
 
-// Throws RunFailed. Deterministic: the outcome depends on the job alone.
-RunOutcome simulate(const Job& job, Task& task, RunMonitor& monitor);
+// Throws RunFailed. Deterministic: the outcome depends on the job alone. With `from`, a state that
+// the monitor was given at a checkpoint, the run goes on from there; throws StateError if the state
+// does not fit the job.
+RunOutcome simulate(const Job& job, Task& task, RunMonitor& monitor, const State* from = nullptr);
 
 }  // namespace motley

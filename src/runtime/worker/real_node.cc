@@ -81,11 +81,12 @@ void RealNode::end_term(const std::string& reason) {
   driver_.wake();
 }
 
-void RealNode::begin_term() {
+void RealNode::begin_term(std::optional<std::uint16_t> number) {
   std::lock_guard lock(driver_.mutex());
   MOTLEY_CHECK(activities_.empty(), "a term begins while {} activities of the last one are there",
                activities_.size());
-  mailbox_.begin_term();
+  mailbox_.begin_term(number);
+  term_ = mailbox_.term();
 }
 
 bool RealNode::term_ended() const {
@@ -119,10 +120,10 @@ std::optional<WaitInfo> RealNode::waiting() const {
 void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
   sent_ += channel != Channel::kControl ? 1 : 0;
   if (to == rank_) {
-    on_message({rank_, channel, header, payload.kept(), now()});
+    on_message({rank_, channel, header, payload.kept(), now(), term_});
     return;
   }
-  fabric_->send(to, {rank_, channel, header, std::move(payload), now()});
+  fabric_->send(to, {rank_, channel, header, std::move(payload), now(), term_});
 }
 
 std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {

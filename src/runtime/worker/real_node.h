@@ -51,10 +51,10 @@ class RealNode final : public Node, public FabricSink {
   // now on counts as its return, so that run() returns once all activities are unwound.
   void end_term(const std::string& reason);
   // After run() has returned, with what it spawned: empties the mailbox, so that run() may be
-  // called again. Lost peers stay lost, and a stopped or failed node stays so. Messages that are
-  // still under way arrive in the new term; those that arrive before it are gone, so whoever is to
-  // speak first must know that it has begun.
-  void begin_term();
+  // called again. Lost peers stay lost, and a stopped or failed node stays so. What peers send in
+  // the term of this number is received in it, also if it has arrived before; everything else is
+  // dropped. Without a number, messages that are still under way arrive in the new term.
+  void begin_term(std::optional<std::uint16_t> number = {});
   // Restarts the clock: the run began at `began`.
   void restart_clock(Driver::Clock::time_point began) { began_ = began; }
   // Whether busy() sleeps until its cost has passed (runtime/worker/pacer.h). False if CPU quotas
@@ -108,6 +108,7 @@ class RealNode final : public Node, public FabricSink {
   bool paced_ = true;
   std::atomic<Driver::Clock::time_point> began_;
   std::atomic<std::uint64_t> sent_ = 0;  // messages
+  std::atomic<std::uint16_t> term_ = 0;  // as in mailbox_
 
   // Guarded by the driver's mutex.
   Pacer pacer_;

@@ -160,15 +160,17 @@ void Worker::finish(double loss_sum) {
 }
 
 void Worker::leave() {
+  training_->end_run();
   node_.run([](Node&) {});  // waits for activities that the method spawned
   training_now_ = false;
+  DoneInfo done;
+  done.result = training_->result();
+  note_end(done.result);
   tell_progress();
   if (beginning_ == Beginning::kOfRankZero) {
     broadcast_model(node_, *replica_);
   }
 
-  DoneInfo done;
-  done.result = training_->result();
   done.cluster_samples = last_.samples;
   done.paced_steps = node_.pace().steps;
   done.missed_steps = node_.pace().missed;
@@ -178,6 +180,14 @@ void Worker::leave() {
     done.result.allocation.history.clear();  // rank 0's is enough
   }
   tell_done(std::move(done));
+}
+
+// Agreeing on the final model came after the last step.
+void Worker::note_end(const WorkerResult& result) {
+  so_far_ = result;
+  std::lock_guard lock(telling_);
+  progress_.seconds = result.times.seconds;
+  progress_.news.figures = figures_of(result, 0);
 }
 
 Status Worker::run_server(const Job& job) {

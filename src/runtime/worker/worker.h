@@ -88,6 +88,7 @@ class Worker final : private FabricSink, private Observer {
   Message await(Control kind);
   Result<Message> await_start(const Interruption& interrupted);
   void send_snapshot(const SnapshotNote& note);
+  void note_end(const WorkerResult& result);
   void tell_done(DoneInfo done);
 
   void on_step(Seconds now, const Progress& progress, const WorkerResult& so_far) override;

@@ -67,13 +67,14 @@ class Gossip : public Strategy {
     if (!sample_client_.goes_on()) {
       sample_client_.leave(std::array{exchanges_});
       part();
-      waited_ += average_all(context_);
       over_ = true;
     }
     return progress;
   }
 
+  void end_run() final { waited_ += average_all(context_); }
   Seconds waited() const final { return waited_ + sample_client_.waited(); }
+  void state(Archive& archive) final { archive("exchanges", exchanges_); }
 
  protected:
   virtual void begin_exchange() = 0;
@@ -101,7 +102,7 @@ class Active final : public Gossip {
  public:
   explicit Active(const StrategyContext& context)
       : Gossip(context),
-        random_(context.job.seed, kStream + static_cast<std::uint64_t>(context.node.rank())) {}
+        random_(context.seed, kStream + static_cast<std::uint64_t>(context.node.rank())) {}
 
  private:
   static constexpr std::uint64_t kStream = 0xad950d;
@@ -233,7 +234,9 @@ std::unique_ptr<Strategy> make_ad_psgd(const StrategyContext& context) {
 
 ServiceResult serve_ad_psgd(const ServiceContext& context) {
   SampleServer server(context, GapMeter(context.node.size()));
+  KeptState::restore(context.kept, server);
   server.run();
+  KeptState::save(context.kept, server);
   std::int64_t exchanges = 0;
   for (const auto& counts : server.counts()) {
     exchanges += counts.empty() ? 0 : counts.front();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "motley/sync/adsp.h"
@@ -28,6 +29,11 @@ struct Period {
 class AdspWorker final : public Committer {
  public:
   using Committer::Committer;
+
+  void state(Archive& archive) override {
+    Committer::state(archive);
+    archive("timer", timer_);
+  }
 
  private:
   // Until the first period begins, the worker trains without commits.
@@ -60,18 +66,39 @@ class AdspService final : public SampleServerListener {
         options_(context.job.strategy.of<AdspOptions>()),
         loss_(kLossMemory * context.ledger.batch),
         search_({options_.commits, options_.loss_target}),
-        workers_(static_cast<std::size_t>(context.node.size())) {}
+        workers_(static_cast<std::size_t>(context.node.size())),
+        used_(context.ledger.begin) {}
 
   ServiceResult run() {
-    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
-    server.run();
-    ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
+    server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
+                                             EvaluatedModel::kAnyWorker, this);
+    KeptState::restore(context_.kept, *this);
+    if (gamma_) {
+      go_on_with_period();
+    }
+    server_->run();
+    KeptState::save(context_.kept, *this);
+    ServiceResult result{CommitCounts::of(server_->counts()).figures(), server_->gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
                             {"commits_per_period", commits_tried_},
                             {"largest_difference", largest_difference_},
                             {"reason", search_.reason()}};
     result.figures.insert(result.figures.end(), search.begin(), search.end());
     return result;
+  }
+
+  void state(Archive& archive) {
+    archive("samples", *server_);
+    archive("loss", loss_);
+    archive("search", search_);
+    archive("workers", workers_);
+    archive("gamma", gamma_);
+    archive("start", start_);
+    archive("middle", middle_);
+    archive("target_total", target_total_);
+    archive("epoch", epoch_);
+    archive("commits_tried", commits_tried_);
+    archive("largest_difference", largest_difference_);
   }
 
  private:
@@ -86,6 +113,12 @@ class AdspService final : public SampleServerListener {
     Seconds commit = 0;                // how long its last commit took
     std::int64_t commits = 0;
     bool left = false;
+
+    void state(Archive& archive) {
+      archive("iteration", iteration);
+      archive("commit", commit);
+      archive("commits", commits);
+    }
   };
 
   void on_request(Rank rank, const SampleRequest& request, std::int64_t loss_samples) override {
@@ -130,6 +163,18 @@ class AdspService final : public SampleServerListener {
     begin_period(now);
   }
 
+  // At the beginning of a term: the rest of the period, with the commits that are left.
+  void go_on_with_period() {
+    const Seconds left = std::max(start_.t + *gamma_ - context_.node.now(), 1e-6);
+    send_period({left, target_total_});
+  }
+
+  void send_period(const Period& period) {
+    for (Rank rank = 0; rank < context_.node.size(); ++rank) {
+      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
+    }
+  }
+
   void begin_period(Seconds now) {
     search_.set_most(most_commits());
     const std::int64_t commits = options_.search ? search_.commits() : options_.commits;
@@ -140,10 +185,7 @@ class AdspService final : public SampleServerListener {
     }
     commits_tried_.push_back(commits);
     target_total_ += commits;
-    const Period period{*gamma_, target_total_};
-    for (Rank rank = 0; rank < context_.node.size(); ++rank) {
-      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
-    }
+    send_period({*gamma_, target_total_});
     start_ = {now, loss_.mean()};
     middle_.reset();
   }
@@ -172,6 +214,7 @@ class AdspService final : public SampleServerListener {
 
   const ServiceContext context_;
   const AdspOptions options_;
+  std::unique_ptr<SampleServer> server_;
   GlobalLoss loss_;
   CommitSearch search_;
   std::vector<Worker> workers_;
@@ -179,7 +222,7 @@ class AdspService final : public SampleServerListener {
   LossSample start_;                  // of the period
   std::optional<LossSample> middle_;  // of the period, once it is reached
   std::int64_t target_total_ = 0;     // C_target
-  std::int64_t used_ = 0;             // samples used by all workers
+  std::int64_t used_;                 // samples used by all workers
   std::int64_t epoch_ = 0;
   std::vector<std::int64_t> commits_tried_;  // by period
   std::int64_t largest_difference_ = 0;  // of commits between two workers, at the end of a period

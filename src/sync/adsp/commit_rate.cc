@@ -144,4 +144,22 @@ void CommitTimer::committed(Seconds now, Seconds cost) {
   last_ = now;
 }
 
+void CommitSearch::state(Archive& archive) {
+  archive("commits", commits_);
+  archive("most", most_);
+  archive("searching", searching_);
+  archive("trying", trying_);
+  archive("reward", reward_);
+  archive("reason", reason_);
+}
+
+void CommitTimer::state(Archive& archive) {
+  archive("start", start_);
+  archive("gamma", gamma_);
+  archive("commits", commits_);
+  archive("made", made_);
+  archive("cost", cost_);
+  archive("last", last_);
+}
+
 }  // namespace motley

@@ -17,12 +17,18 @@
 #include <string>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
 struct LossSample {
   Seconds t = 0;
   double loss = 0;
+
+  void state(Archive& archive) {
+    archive("t", t);
+    archive("loss", loss);
+  }
 };
 using LossCurve = std::array<LossSample, 3>;  // a period's start, about its middle, its end
 
@@ -61,6 +67,7 @@ class CommitSearch {
 
   bool searching() const { return searching_; }
   std::string reason() const { return reason_; }  // for the current number of commits
+  void state(Archive& archive);
 
  private:
   double reward_of(const LossCurve& curve) const;
@@ -93,6 +100,7 @@ class CommitTimer {
   bool due(Seconds expected_end) const;
   // A commit that took `cost` seconds is complete.
   void committed(Seconds now, Seconds cost);
+  void state(Archive& archive);
 
  private:
   Seconds start_ = 0;

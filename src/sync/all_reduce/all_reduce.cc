@@ -33,6 +33,7 @@ class AllReduce final : public Strategy {
   }
 
   Seconds waited() const override { return reducer_->waited(); }
+  void state(Archive& archive) override { reducer_->state(archive); }
 
  private:
   StrategyContext context_;

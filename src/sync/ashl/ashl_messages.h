@@ -15,6 +15,12 @@ struct RoundOrder {
   std::int64_t iterations = 1;  // H_i
   double ratio = 1;             // R_i
   Seconds seconds = 0;          // planned time of a round; 0 if not known
+
+  void state(Archive& archive) {
+    archive("iterations", iterations);
+    archive("ratio", ratio);
+    archive("seconds", seconds);
+  }
 };
 
 // To one worker, whenever the plan or the stage changes.
@@ -23,6 +29,13 @@ struct Order {
   RoundOrder shl;
   double weight = 0;      // eta_i
   std::int64_t fine = 0;  // 1 if SHL begins or has begun
+
+  void state(Archive& archive) {
+    archive("ahl", ahl);
+    archive("shl", shl);
+    archive("weight", weight);
+    archive("fine", fine);
+  }
 };
 
 // From a worker: its measurements.

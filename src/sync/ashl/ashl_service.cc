@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 
 #include "motley/sync/parameter_server/committer.h"
@@ -45,12 +46,27 @@ class AshlService final : public SampleServerListener {
         left_(profiles_.size(), false) {}
 
   ServiceResult run() {
-    SampleServer server(context_, GapMeter(context_.node.size()), EvaluatedModel::kAnyWorker, this);
-    server.run();
-    ServiceResult result{CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
+    server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
+                                             EvaluatedModel::kAnyWorker, this);
+    KeptState::restore(context_.kept, *this);
+    if (plan_) {
+      give_orders();  // the last ones may not have reached everybody
+    }
+    server_->run();
+    KeptState::save(context_.kept, *this);
+    ServiceResult result{CommitCounts::of(server_->counts()).figures(), server_->gaps().largest()};
     const Figures own = figures();
     result.figures.insert(result.figures.end(), own.begin(), own.end());
     return result;
+  }
+
+  void state(Archive& archive) {
+    archive("samples", *server_);
+    archive("stage", stage_);
+    archive("profiles", profiles_);
+    archive("plan", plan_);
+    archive("plans", plans_);
+    archive("switched", switched_);
   }
 
  private:
@@ -155,6 +171,7 @@ class AshlService final : public SampleServerListener {
 
   const ServiceContext context_;
   const PlanOptions options_;
+  std::unique_ptr<SampleServer> server_;
   StageSwitch stage_;
   std::vector<std::optional<WorkerProfile>> profiles_;  // by worker, as last measured
   std::vector<bool> left_;

@@ -25,8 +25,23 @@ class AshlWorker final : public Committer {
       : Committer(context),
         options_(context.job.strategy.of<AshlOptions>()),
         compresses_(context.job.strategy.codec == CodecKind::kTopk),
+        measures_with_all_(context.term.number == 0),
         drift_(options_.drift) {
     client().set_ratio(1);
+  }
+
+  // The rounds of a term are watched from its beginning.
+  void state(Archive& archive) override {
+    Committer::state(archive);
+    archive("measured", measured_);
+    if (is_measuring()) {
+      measured_ = 0;  // measured again from the beginning
+    }
+    archive("iterations", iterations_);
+    archive("pushes", pushes_);
+    archive("pulls", pulls_);
+    archive("profile", profile_);
+    archive("order", order_);
   }
 
  private:
@@ -69,7 +84,8 @@ class AshlWorker final : public Committer {
     CommitHeader commit;
     commit.measured = is_measuring();
     commit.weight = order_ ? options_.eta * order_->weight : equal_weight();
-    if (is_measuring() || order_->fine) {
+    // In the first term all measure together. Later, others may not: their steps would not rise.
+    if (is_measuring() ? measures_with_all_ : order_->fine != 0) {
       commit.step = ++step_;
     }
     return commit;
@@ -141,6 +157,7 @@ class AshlWorker final : public Committer {
 
   const AshlOptions options_;
   const bool compresses_;
+  const bool measures_with_all_;
   DriftWatch drift_;
   Watched watched_;           // since the last check
   std::size_t measured_ = 0;  // commits

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -45,6 +46,11 @@ class DriftWatch {
   void restart() {
     side_ = 0;
     in_a_row_ = 0;
+  }
+
+  void state(Archive& archive) {
+    archive("side", side_);
+    archive("in_a_row", in_a_row_);
   }
 
  private:

@@ -137,4 +137,29 @@ Plan plan_stages(std::span<const WorkerProfile> profiles, const PlanOptions& opt
   return plan;
 }
 
+void WorkerProfile::state(Archive& archive) {
+  archive("iteration", iteration);
+  archive("push", push);
+  archive("pull", pull);
+  archive("compress", compress);
+}
+
+void Rounds::state(Archive& archive) {
+  archive("iterations", iterations);
+  archive("shares", shares);
+  archive("longest", longest);
+}
+
+void StagePlan::state(Archive& archive) {
+  archive("rounds", rounds);
+  archive("ratios", ratios);
+  archive("round_time", round_time);
+}
+
+void Plan::state(Archive& archive) {
+  archive("ahl", ahl);
+  archive("shl", shl);
+  archive("reason", reason);
+}
+
 }  // namespace motley

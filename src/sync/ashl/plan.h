@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -28,6 +29,8 @@ struct WorkerProfile {
   Seconds push = 0;  // of all entries, uncompressed
   Seconds pull = 0;
   Seconds compress = 0;
+
+  void state(Archive& archive);
 };
 
 // One entry per worker.
@@ -35,6 +38,8 @@ struct Rounds {
   std::vector<std::int64_t> iterations;  // H: between two commits
   std::vector<double> shares;            // D: shares of the data, with sum 1
   Seconds longest = 0;                   // Tmax: the time of the longest round
+
+  void state(Archive& archive);
 };
 
 // GET_H. The slowest worker does `h_preset` iterations (1 or more). Every other worker does as many
@@ -66,11 +71,15 @@ struct StagePlan {
   Rounds rounds;
   std::vector<double> ratios;       // R: fractions of the entries, by worker
   std::vector<Seconds> round_time;  // planned time of a round, by worker
+
+  void state(Archive& archive);
 };
 
 struct Plan {
   StagePlan ahl, shl;
   std::string reason;  // one line for users
+
+  void state(Archive& archive);
 };
 
 Plan plan_stages(std::span<const WorkerProfile> profiles, const PlanOptions& options);

@@ -54,4 +54,13 @@ std::string StageSwitch::reason() const {
   return fmt::format("coarse: loss {:.4g}, fine from {:.4g} on", loss(), *loss_preset_);
 }
 
+void StageSwitch::state(Archive& archive) {
+  archive("loss_preset", loss_preset_);
+  archive("loss", loss_);
+  archive("in_a_row", in_a_row_);
+  archive("fine", fine_);
+  archive("loss_then", loss_then_);
+  archive("samples_then", samples_then_);
+}
+
 }  // namespace motley

@@ -42,6 +42,7 @@ class StageSwitch {
   // The loss at which the fine stage begins; nullopt until it is known.
   std::optional<double> loss_preset() const { return loss_preset_; }
   std::string reason() const;  // for being in this stage
+  void state(Archive& archive);
 
  private:
   bool is_down() const { return loss_preset_ && loss() <= *loss_preset_; }

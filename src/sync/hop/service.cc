@@ -9,7 +9,9 @@ namespace motley {
 ServiceResult serve_hop(const ServiceContext& context) {
   const Graph graph = context.job.strategy.of<HopOptions>().graph_among(context.node.size());
   SampleServer server(context, GapMeter(graph));
+  KeptState::restore(context.kept, server);
   server.run();
+  KeptState::save(context.kept, server);
 
   HopCounts all{};
   for (std::vector<std::int64_t> counts : server.counts()) {

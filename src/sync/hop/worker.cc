@@ -75,7 +75,11 @@ class Hop final : public Strategy {
     return progress;
   }
 
+  // The workers' models become one.
+  void end_run() override { waited_ += average_all(context_); }
   Seconds waited() const override { return waited_ + sample_client_.waited(); }
+  // A term begins with empty queues, and with iteration 0 on every worker.
+  void state(Archive& archive) override { archive("counts", counts_); }
 
  private:
   // What this worker knows about an out-neighbour.
@@ -170,21 +174,20 @@ class Hop final : public Strategy {
     return lag == kNoBound ? 0 : lag;
   }
 
-  // Tells the neighbours not to wait for this worker any more. Then all workers average their
-  // models.
+  // Tells the neighbours not to wait for this worker any more.
   void leave() {
     const HopNews news{HopKind::kLeave, iteration_};
     for (const Rank rank : near_.all) {
       context_.node.send(rank, kHopChannel, news.header());
     }
-    counts_[kLargestUpdateQueue] = static_cast<std::int64_t>(updates_.largest_size());
-    counts_[kUpdatesDropped] = updates_.dropped();
+    counts_[kLargestUpdateQueue] =
+        std::max(counts_[kLargestUpdateQueue], static_cast<std::int64_t>(updates_.largest_size()));
+    counts_[kUpdatesDropped] += updates_.dropped();
     for (const Follower& follower : out_) {
       counts_[kLargestTokenQueue] =
           std::max(counts_[kLargestTokenQueue], follower.tokens.largest_size());
     }
     sample_client_.leave(counts_);
-    waited_ += average_all(context_);
     over_ = true;
   }
 

@@ -25,6 +25,7 @@ class LocalSgd final : public Strategy {
     const auto model = context_.replica.parameters().floats();
     base_.assign(model.begin(), model.end());
     velocity_.assign(options_.outer_momentum > 0 ? model.size() : 0, 0.0F);
+    averaged_ = steps_.used();
   }
 
   std::optional<Work> begin() override { return stopped_ ? std::nullopt : steps_.begin(); }
@@ -53,6 +54,12 @@ class LocalSgd final : public Strategy {
   }
 
   Seconds waited() const override { return reducer_->waited() + buffers_.waited(); }
+
+  // A term ends with an average, so that the last one is the model.
+  void state(Archive& archive) override {
+    reducer_->state(archive);
+    archive.tensor("velocity", std::span(velocity_));
+  }
 
  private:
   bool phantom() { return context_.replica.gradient().phantom(); }

@@ -35,7 +35,9 @@ std::unique_ptr<Strategy> make_unbounded_committer(const StrategyContext& contex
 
 ServiceResult serve_committers(const ServiceContext& context) {
   SampleServer server(context, GapMeter(context.node.size()), EvaluatedModel::kAnyWorker);
+  KeptState::restore(context.kept, server);
   server.run();
+  KeptState::save(context.kept, server);
   return {CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
 }
 

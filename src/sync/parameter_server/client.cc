@@ -25,7 +25,8 @@ struct ServerClient::Part {
   Encoder encoder;
 };
 
-ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain)
+ServerClient::ServerClient(Node& node, const Job& job, std::uint64_t seed, std::size_t coded,
+                           std::size_t plain)
     : node_(node), coded_(coded) {
   const CodecOptions codec = codec_options_of(job);
   std::size_t begin = 0;
@@ -34,8 +35,8 @@ ServerClient::ServerClient(Node& node, const Job& job, std::size_t coded, std::s
     const auto stream = kCommitStream +
                         static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(node.size()) +
                         static_cast<std::uint64_t>(node.rank());
-    parts_.push_back({job.cluster.workers + i, begin, size, i == 0 ? plain : 0,
-                      Encoder(codec, job.seed, stream)});
+    parts_.push_back(
+        {job.cluster.workers + i, begin, size, i == 0 ? plain : 0, Encoder(codec, seed, stream)});
     begin += size;
   }
 }
@@ -137,6 +138,12 @@ void ServerClient::take_answer(const Part& part, Block result, Reply& reply) {
   // While one answer is copied, the next one arrives: only the last copy makes a commit longer.
   const bool is_last = part.server == parts_.back().server;
   node_.process(is_last ? copy_traffic(part.coded + part.plain) : 0, std::ref(take));
+}
+
+void ServerClient::state(Archive& archive) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    archive(std::to_string(i), parts_[i].encoder);
+  }
 }
 
 void ServerClient::set_ratio(double ratio) {

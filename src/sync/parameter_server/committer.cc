@@ -20,7 +20,7 @@ Block without_tail(Block gradient) { return gradient.part(0, gradient.size - Rep
 Committer::Committer(const StrategyContext& context)
     : context_(context),
       sample_client_(context, EvaluatedModel::kAnyWorker),
-      client_(context.node, context.job, context.replica.parameters().size, 0) {
+      client_(context.node, context.job, context.seed, context.replica.parameters().size, 0) {
   const Block parameters = context.replica.parameters();
   client_.begin(parameters);
   base_.assign(parameters.floats().begin(), parameters.floats().end());
@@ -88,8 +88,18 @@ void Committer::leave() {
   const Seconds began = context_.node.now();
   client_.leave(context_.replica.parameters());
   waited_ += context_.node.now() - began;
-  waited_ += average_buffers(context_);
   over_ = true;
+}
+
+void Committer::end_run() { waited_ += average_buffers(context_); }
+
+void Committer::state(Archive& archive) {
+  archive("commits", commits_);
+  archive("commit_seconds", commit_seconds_);
+  archive("staleness_sum", staleness_sum_);
+  archive("staleness", staleness_);
+  archive("iteration_seconds", iteration_seconds_);
+  archive("codec", client_);
 }
 
 CommitCounts CommitCounts::of(const std::vector<std::vector<std::int64_t>>& farewells) {

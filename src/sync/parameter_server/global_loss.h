@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "motley/state/archive.h"
+
 namespace motley {
 
 class GlobalLoss {
@@ -20,6 +22,12 @@ class GlobalLoss {
   // Infinite before the first report.
   double mean() const;
   std::int64_t samples() const { return samples_; }
+
+  void state(Archive& archive) {
+    archive("weighted", weighted_);
+    archive("weight", weight_);
+    archive("samples", samples_);
+  }
 
  private:
   const double memory_;

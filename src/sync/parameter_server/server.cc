@@ -236,7 +236,12 @@ class Server {
 }  // namespace
 
 Figures run_parameter_server(const ServerContext& context, ServerRules rules) {
-  return Server(context, std::move(rules)).run();
+  CommitGate& gate = *rules.gate;
+  KeptState::restore(context.kept, gate);
+  Server server(context, std::move(rules));
+  Figures figures = server.run();
+  KeptState::save(context.kept, gate);
+  return figures;
 }
 
 }  // namespace motley

@@ -12,8 +12,10 @@ namespace motley {
 class ServerSum final : public Reducer {
  public:
   // All blocks must have the size of the replica's gradient.
-  ServerSum(Node& node, const Job& job, Block gradient)
-      : client_(node, job, gradient.size - Replica::kTail, Replica::kTail), last_(gradient) {
+  ServerSum(const StrategyContext& context, Block gradient)
+      : client_(context.node, context.job, context.seed, gradient.size - Replica::kTail,
+                Replica::kTail),
+        last_(gradient) {
     client_.begin(std::nullopt);
   }
 
@@ -24,6 +26,7 @@ class ServerSum final : public Reducer {
   // All workers already have the last sum; the servers' answer is not used.
   void leave() override { client_.leave(last_); }
   Seconds waited() const override { return waited_; }
+  void state(Archive& archive) override { client_.state(archive); }
 
  private:
   ServerClient client_;

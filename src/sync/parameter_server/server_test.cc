@@ -54,7 +54,7 @@ TEST(ParameterServer, AGatesNotesReachTheWorker) {
     cluster.start(0, [&](Node& node) {
       std::vector<float> numbers(5, 1.0F);
       const Block block{phantom ? nullptr : numbers.data(), numbers.size()};
-      ServerClient client(node, job, block.size, 0);
+      ServerClient client(node, job, job.seed, block.size, 0);
       client.begin(block);
       for (int i = 0; i < 3; ++i) {
         const auto reply = client.commit(block, {.step = std::nullopt, .measured = i == 2}, block);

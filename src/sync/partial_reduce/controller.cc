@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBridge = "connects parts of the cluster that would drift apart";
 constexpr std::string_view kNobodyElse = "nobody else will come";
-constexpr std::string_view kEndOfRun = "the end of the run";
+constexpr std::string_view kEndOfTerm = "all have done their part";
 
 }  // namespace
 
@@ -50,7 +50,8 @@ void Controller::note(Rank worker, std::int64_t iteration, Seconds now) {
     statistics_.largest_gap = std::max(statistics_.largest_gap, gap);
   }
   Pulse& pulse = pulse_of_[static_cast<std::size_t>(worker)];
-  pulse.period = now - std::exchange(pulse.last, now);
+  const Seconds before = std::exchange(pulse.last, now);
+  pulse.period = before == Pulse::kUnknown ? pulse.period : now - before;
 }
 
 bool Controller::is_waiting(Rank worker) const { return waits_[static_cast<std::size_t>(worker)]; }
@@ -68,9 +69,7 @@ std::optional<Group> Controller::next_group(Seconds now) {
   now_ = now;
   patience_until_ = kForever;
   if (finished_.size() == iteration_of_.size()) {
-    Group group = group_of(std::exchange(finished_, {}), kEndOfRun);
-    group.last = true;
-    return group;
+    return last_group();
   }
   const std::size_t size = queue_.empty() ? 0 : policy_->size_now(ready_queue(), now);
   if (size == 0) {
@@ -93,6 +92,9 @@ std::optional<Group> Controller::next_group(Seconds now) {
   const bool is_cut_short = still_to_come() == 0 && size < static_cast<std::size_t>(rules_.group);
   const std::string_view usual = is_cut_short ? kNobodyElse : policy_->reason();
   Group group = group_of(take(places), is_met && demand.parts > 1 ? kBridge : usual);
+  if (rules_.weighting != Weighting::kConstant) {
+    go_on_from_newest(group);
+  }
   policy_->left(group.members.size());
   count(group);
   return group;
@@ -103,7 +105,7 @@ std::optional<Group> Controller::next_group(Seconds now) {
 // choice of who waits for whom.
 Controller::Demand Controller::demand_of_filter() const {
   if (!rules_.filter || !finished_.empty()) {
-    return {};  // the last group of the run will connect all workers
+    return {};  // the end of the term is near, where all wait for all
   }
   const std::int64_t groups_left = std::max<std::int64_t>(rules_.window - graph_.groups() - 1, 0);
   const std::int64_t allowed = 1 + groups_left * (rules_.group - 1);
@@ -222,14 +224,47 @@ Group Controller::group_of(Queue members, std::string_view reason) {
   }
   group.weights = group_weights(rules_.weighting, rules_.alpha, group.iterations);
   const std::int64_t newest = std::ranges::max(group.iterations);
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    group.staleness.push_back(newest - group.iterations[i]);
-    if (rules_.weighting != Weighting::kConstant) {
-      group.iterations[i] = newest;
-      iteration_of_[static_cast<std::size_t>(group.members[i])] = newest;
-    }
+  for (const std::int64_t iteration : group.iterations) {
+    group.staleness.push_back(newest - iteration);
   }
   return group;
+}
+
+void Controller::go_on_from_newest(Group& group) {
+  const std::int64_t newest = std::ranges::max(group.iterations);
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    group.iterations[i] = newest;
+    iteration_of_[static_cast<std::size_t>(group.members[i])] = newest;
+  }
+}
+
+// Its members average only if the run is over, so nobody's iteration changes.
+Group Controller::last_group() {
+  Group group = group_of(std::exchange(finished_, {}), kEndOfTerm);
+  group.last = true;
+  return group;
+}
+
+void GroupStatistics::state(Archive& archive) {
+  archive("groups", groups);
+  archive("members", members);
+  archive("bridges", bridges);
+  archive("staleness", staleness);
+  archive("largest_staleness", largest_staleness);
+  archive("staleness_counts", staleness_counts);
+  archive("largest_gap", largest_gap);
+  archive("longest_window", longest_window);
+}
+
+void Controller::state(Archive& archive) {
+  archive("iterations", iteration_of_);
+  archive("newest", newest_);
+  archive("pulses", pulse_of_);
+  archive("graph", graph_);
+  archive("ever_connected", ever_connected_);
+  archive("longest_window", longest_window_);
+  archive("statistics", statistics_);
+  archive("policy", *policy_);
 }
 
 void Controller::count(const Group& group) {

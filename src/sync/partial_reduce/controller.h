@@ -57,7 +57,7 @@ struct Group {
   std::vector<std::int64_t> staleness;   // iterations by which each member is behind the newest
   std::vector<std::int64_t> iterations;  // one per member
   std::string_view reason;
-  bool last = false;  // the last group of the run: all workers; not counted in the statistics
+  bool last = false;  // all workers, at the end of the term; not counted in the statistics
 };
 
 // Statistics over all groups.
@@ -76,6 +76,8 @@ struct GroupStatistics {
   // The largest number of consecutive groups that was needed to connect all workers; nullopt if
   // they were never connected.
   std::optional<std::int64_t> longest_window;
+
+  void state(Archive& archive);
 };
 
 class Controller {
@@ -85,7 +87,7 @@ class Controller {
 
   // The worker has done this iteration and waits for a group. It must not be waiting already.
   void ready(Rank worker, std::int64_t iteration, Seconds now);
-  // The worker has done its last iteration and waits for the end of the run.
+  // The worker has done its last iteration and waits for the end of the term.
   void finished(Rank worker, std::int64_t iteration, Seconds now);
   bool is_waiting(Rank worker) const;
 
@@ -100,6 +102,9 @@ class Controller {
 
   const GroupStatistics& statistics() const { return statistics_; }
 
+  // Iterations, the history of groups and the statistics; nobody waits between two terms.
+  void state(Archive& archive);
+
  private:
   struct Ready {
     Rank worker;
@@ -111,6 +116,13 @@ class Controller {
   struct Pulse {
     Seconds last = 0;
     Seconds period = 0;
+
+    // The time between the last signal of a term and the first of the next is not a period.
+    void state(Archive& archive) {
+      archive("period", period);
+      last = archive.is_saving() ? last : kUnknown;
+    }
+    static constexpr Seconds kUnknown = -1;
   };
 
   void note(Rank worker, std::int64_t iteration, Seconds now);
@@ -148,13 +160,15 @@ class Controller {
   std::vector<std::size_t> choose(std::size_t size, const Demand& demand);
   Queue take(const std::vector<std::size_t>& places);
   Group group_of(Queue members, std::string_view reason);
+  Group last_group();
+  void go_on_from_newest(Group& group);
   void count(const Group& group);
   void track_connection();
 
   const GroupRules rules_;
   const std::unique_ptr<GroupPolicy> policy_;
   Queue queue_;     // workers waiting for a group, in the order of their signals
-  Queue finished_;  // workers waiting for the end of the run
+  Queue finished_;  // workers waiting for the end of the term
   std::vector<std::int64_t> iteration_of_;  // by worker, as last reported
   std::int64_t newest_ = 0;                 // the largest of them
   std::vector<Pulse> pulse_of_;             // by worker

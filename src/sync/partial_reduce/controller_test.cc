@@ -101,8 +101,8 @@ class Crowd {
               (!others_come && size > 0 && size < static_cast<std::size_t>(rules_.group)));
     for (std::size_t i = 0; i < size; ++i) {
       const std::int64_t own = waiting_.extract(group.members[i]).mapped();
-      const bool is_constant = rules_.weighting == Weighting::kConstant;
-      RC_ASSERT(group.iterations[i] == (is_constant ? own : newest));
+      const bool is_own = rules_.weighting == Weighting::kConstant || group.last;
+      RC_ASSERT(group.iterations[i] == (is_own ? own : newest));
       RC_ASSERT(group.staleness[i] == newest - own);
       computing_[group.members[i]] = group.iterations[i] + 1;
     }

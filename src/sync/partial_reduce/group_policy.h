@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -36,6 +37,8 @@ class GroupPolicy {
   virtual void left(std::size_t /*size*/) {}
   // The reason for a group that only this policy decided on.
   virtual std::string_view reason() const = 0;
+  // What it has learnt, for the next term.
+  virtual void state(Archive&) {}
 
   static constexpr Seconds kNever = 1e18;
 };

@@ -43,6 +43,12 @@ class Service {
         controller_(rules_of(context.job), policy_of(context.job)),
         dealer_(context) {}
 
+  void state(Archive& archive) {
+    archive("controller", controller_);
+    archive("dealer", dealer_);
+    archive("seconds", seconds_);
+  }
+
   ServiceResult run() {
     while (!over_) {
       const auto message =
@@ -129,6 +135,12 @@ class Service {
 
 }  // namespace
 
-ServiceResult serve_partial_reduce(const ServiceContext& context) { return Service(context).run(); }
+ServiceResult serve_partial_reduce(const ServiceContext& context) {
+  Service service(context);
+  KeptState::restore(context.kept, service);
+  ServiceResult result = service.run();
+  KeptState::save(context.kept, service);
+  return result;
+}
 
 }  // namespace motley

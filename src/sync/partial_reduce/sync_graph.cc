@@ -76,6 +76,41 @@ void SyncGraph::count(std::int64_t group, int change) {
   }
 }
 
+void SyncGraph::state(Archive& archive) {
+  std::vector<Rank> parents;
+  std::vector<std::int64_t> groups;
+  for (const Join& join : joins_) {
+    parents.push_back(join.parent);
+    groups.push_back(join.group);
+  }
+  archive("groups", groups_);
+  archive("parents", parents);
+  archive("joined", groups);
+  if (!archive.is_saving()) {
+    for (std::size_t i = 0; i < joins_.size(); ++i) {
+      joins_[i] = {parents.at(i), groups.at(i)};
+    }
+    count_again();
+  }
+}
+
+void SyncGraph::count_again() {
+  joins_of_.clear();
+  sums_.clear();
+  count_ = 0;
+  oldest_group_ = groups_;
+  for (std::int64_t group = 0; group < groups_; ++group) {
+    begin_group();
+  }
+  for (const Join& join : joins_) {
+    if (join.group != kNever) {
+      count(join.group, 1);
+      oldest_group_ = std::min(oldest_group_, join.group);
+    }
+  }
+  ++question_;
+}
+
 std::int64_t SyncGraph::joins_before(std::int64_t group) const {
   std::int64_t sum = 0;
   for (auto place = static_cast<std::size_t>(group); place > 0; place -= span_of(place)) {

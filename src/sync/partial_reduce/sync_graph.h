@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -37,6 +38,9 @@ class SyncGraph {
   Rank component_of(Rank worker, std::int64_t window);
   std::vector<Rank> component_of_each(std::int64_t window);
 
+  // The forest. Everything else follows from it.
+  void state(Archive& archive);
+
  private:
   // A worker's join with its parent in the forest.
   struct Join {
@@ -53,6 +57,7 @@ class SyncGraph {
   void join(Rank a, Rank b, std::int64_t group);
   void make_root(Rank worker);
   void begin_group();
+  void count_again();
   // Adds `change` to the number of joins of a group.
   void count(std::int64_t group, int change);
   // The number of joins of all groups before this one.

@@ -35,6 +35,7 @@ class WindowPolicy final : public GroupPolicy {
   std::size_t largest() const override { return workers_; }
   void left(std::size_t size) override;
   std::string_view reason() const override { return "ready within the wait"; }
+  void state(Archive& archive) override { archive("wait", wait_); }
 
   // As a fraction of an iteration.
   double wait() const { return wait_; }

@@ -21,14 +21,20 @@ class PartialReduce final : public Strategy {
   Progress finish(const Computed& computed) override {
     step(computed.samples);
     const GroupNews group = wait_for_group();
-    average(group);
-    iteration_ = group.iteration + 1;
     const Progress progress = samples_.take(group.grant, computed);
     over_ = !samples_.goes_on();
+    if (over_) {
+      last_ = group;  // of all workers, who average only if the run is over
+    } else {
+      average(group);
+    }
+    iteration_ = group.iteration + 1;
     return progress;
   }
 
+  void end_run() override { average(last_); }
   Seconds waited() const override { return waited_; }
+  void state(Archive& archive) override { archive("iteration", iteration_); }
 
  private:
   void step(std::size_t samples) {
@@ -64,6 +70,7 @@ class PartialReduce final : public Strategy {
   StrategyContext context_;
   DealtSamples samples_;
   std::int64_t iteration_ = 0;
+  GroupNews last_;
   bool over_ = false;
   Seconds waited_ = 0;
 };

@@ -11,8 +11,8 @@ namespace motley {
 namespace {
 
 std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
-  return make_all_reduce_over(
-      context, std::make_unique<ServerSum>(context.node, context.job, context.replica.gradient()));
+  return make_all_reduce_over(context,
+                              std::make_unique<ServerSum>(context, context.replica.gradient()));
 }
 
 Figures run_server_of_ps_bsp(const ServerContext& context) {

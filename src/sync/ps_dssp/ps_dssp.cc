@@ -71,6 +71,14 @@ void DynamicStaleness::note_pace(Worker& worker, Seconds now) {
   worker.pace.last = now;
 }
 
+// A worker's next commit is its first of the term: the time since its last one is not an interval.
+void DynamicStaleness::state(Archive& archive) {
+  archive("granted", granted_);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    archive(std::to_string(i), workers_[i].pace);
+  }
+}
+
 void DynamicStaleness::leave(Rank worker) {
   workers_[static_cast<std::size_t>(worker)].left = true;
   bound_.leave(worker);

@@ -30,6 +30,11 @@ extern const Method kPsDssp;
 struct CommitPace {
   Seconds last = 0;
   std::optional<Seconds> interval;
+
+  void state(Archive& archive) {
+    archive("last", last);
+    archive("interval", interval);
+  }
 };
 
 // r*: the number of further commits, at most `most`, after which the fast worker stops closest to a
@@ -45,6 +50,7 @@ class DynamicStaleness final : public CommitGate {
   void leave(Rank worker) override;
   std::vector<GateDecision> decide() override;
   Figures figures() const override { return {{"extra_commits", granted_}}; }
+  void state(Archive& archive) override;
 
  private:
   struct Worker {

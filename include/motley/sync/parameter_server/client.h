@@ -15,7 +15,9 @@ namespace motley {
 class ServerClient {
  public:
   // The first `coded` numbers are sent in the job's codec, the `plain` ones behind them as floats.
-  ServerClient(Node& node, const Job& job, std::size_t coded, std::size_t plain);
+  // The codec draws random numbers from `seed`.
+  ServerClient(Node& node, const Job& job, std::uint64_t seed, std::size_t coded,
+               std::size_t plain);
   ~ServerClient();
   ServerClient(const ServerClient&) = delete;
   ServerClient& operator=(const ServerClient&) = delete;
@@ -35,6 +37,9 @@ class ServerClient {
   Reply commit(Block change, const CommitHeader& header, Block result);
   // Blocks until all workers have left; fills `result` with the servers' final values.
   void leave(Block result);
+
+  // What the codec has held back.
+  void state(Archive& archive);
 
   // Sets the ratio of the codec topk from the next commit on.
   void set_ratio(double ratio);

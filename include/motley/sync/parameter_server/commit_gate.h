@@ -18,6 +18,7 @@
 #include "motley/base/figure.h"
 #include "motley/base/ids.h"
 #include "motley/node/payload.h"
+#include "motley/state/archive.h"
 
 namespace motley {
 
@@ -52,6 +53,8 @@ class CommitGate {
 
   // For the summary, at the end of the run.
   virtual Figures figures() const { return {}; }
+  // What it keeps from one term to the next. Numbers of commits begin again.
+  virtual void state(Archive&) {}
 };
 
 }  // namespace motley

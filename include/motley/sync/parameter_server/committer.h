@@ -7,7 +7,8 @@
 // The method decides when to commit, and with which weight.
 //
 // Samples are dealt out on request (motley/sync/sample_client.h). The model that is evaluated is
-// one that a worker has just pulled. At the end all workers get the servers' final parameters.
+// one that a worker has just pulled. At the end of a term all workers get the
+// servers' parameters.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,10 @@ class Committer : public Strategy {
 
   std::optional<Work> begin() final;
   Progress finish(const Computed& computed) final;
+  void end_run() final;
   Seconds waited() const final { return waited_ + sample_client_.waited(); }
+  // A method that keeps more overrides it and calls this too.
+  void state(Archive& archive) override;
 
  protected:
   // True if a commit should follow the iteration that begins now.

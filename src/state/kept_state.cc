@@ -1,0 +1,13 @@
+#include "motley/state/kept_state.h"
+
+#include "state/state.h"
+
+namespace motley {
+
+KeptState::KeptState() : state_(std::make_unique<State>()) {}
+KeptState::KeptState(State state) : state_(std::make_unique<State>(std::move(state))) {}
+KeptState::~KeptState() = default;
+
+bool KeptState::empty() const { return state_->empty(); }
+
+}  // namespace motley
