@@ -52,8 +52,8 @@ struct TrainSpec {
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
-  std::int64_t checkpoint_every = 0;  // steps between two checkpoints; 0 = none
-  int checkpoint_keep = 3;            // the newest ones that are kept, besides the best
+  // Steps between two checkpoints; 0 = none. Not a key of job files yet: only simulate() obeys it.
+  std::int64_t checkpoint_every = 0;
 
   std::size_t micro_batch_of(Rank rank) const {
     return micro_batch.empty()

@@ -187,11 +187,11 @@ class Simulation {
     const std::int64_t used = samples_used();
     // A method that takes no steps has done what it came for.
     const bool is_over = !checkpoints() || logic_.is_over_after(used) || used == term_.begin;
-    if (!is_over || checkpoints()) {
+    if (checkpoints()) {
       keep_state(used);
-    }
-    if (is_over && checkpoints()) {
-      end_run();
+      if (is_over) {
+        end_run();
+      }
     }
     return is_over;
   }
@@ -276,9 +276,7 @@ class Simulation {
     seconds_ = cluster_->now();
     ++term_.number;
     term_.begin = used;
-    if (checkpoints()) {
-      monitor_.on_checkpoint(used, whole_state());
-    }
+    monitor_.on_checkpoint(used, whole_state());
   }
 
   State whole_state() {
