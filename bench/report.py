@@ -15,6 +15,7 @@ MEASURED is a directory with the output of the benchmarks:
   codec.json                   rows of codec_bench
   record.json                  row of record_bench
   api.json                     row of api_bench
+  state.json                   row of state_bench
 
 Every figure is a ratio, other / motley: above 1, motley is faster. motley and Gloo take turns in the
 same processes, motley and DDP run by run; Open MPI is measured in its own run right after. The
@@ -39,6 +40,7 @@ SIGNALS_PER_SECOND = 2e5
 ADDED_US = 50  # to a step, by the controller of partial reduce
 FIRST_STEP_MS = 10  # of a data set of 10^9 samples
 API_OVERHEAD = 0.02  # of a step
+STATE_COPIES = 1.5  # what the cut of a checkpoint may take, in memory copies of the state
 RECORDING = 0.01  # of a step of the smallest model, at most
 # Relative to a memory copy. Others are measured, but nothing is claimed about them.
 CODEC_RATIOS = {("fp16", "encode"): 0.5, ("fp16", "decode"): 0.5, ("bf16", "encode"): 0.5,
@@ -151,6 +153,17 @@ def api_rows(folder):
                       by_hand / by_api, None, 1 / (1 + API_OVERHEAD))
 
 
+def state_rows(folder):
+    """The cut of a checkpoint. A state is always copied into memory that was not in use."""
+    for _, text in read_files(folder, "state.json"):
+        for row in json.loads(text):
+            what = f"state of {size_name(row['bytes'])}"
+            yield Row("state", what, "memory copy, new memory", row["state_ms"], row["copy_ms"], "ms",
+                      1 / row["times"], (1 / row["greatest"], 1 / row["least"]), 1 / STATE_COPIES)
+            yield Row("state", what, "memory copy, used memory", row["state_ms"], row["warm_copy_ms"],
+                      "ms", row["warm_copy_ms"] / row["state_ms"])
+
+
 def controller_rows(folder):
     for _, text in read_files(folder, "controller.json"):
         for row in json.loads(text):
@@ -200,7 +213,7 @@ def print_table(rows):
     lines = [("what", "motley", "other", "", "beside", "ratio", "spread", "required", "")]
     for row in rows:
         spread = "" if row.spread is None else f"{row.spread[0]:.2f} .. {row.spread[1]:.2f}"
-        required = "" if row.required is None else f">= {row.required:g}"
+        required = "" if row.required is None else f">= {row.required:.3g}"
         ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
         lines.append((row.what, number(row.motley), number(row.other), row.unit, row.beside, ratio,
                       spread, required, row.verdict()))
@@ -214,10 +227,10 @@ def print_table(rows):
 def missing(rows):
     """Claims without a measurement."""
     counts = {bench: sum(row.required is not None and row.bench == bench for row in rows)
-              for bench in ("all_reduce", "step", "record", "api", "controller", "mean", "order",
-                            "codec", "simulator")}
+              for bench in ("all_reduce", "step", "record", "api", "state", "controller", "mean",
+                            "order", "codec", "simulator")}
     wanted = {"all_reduce": 8 * len(WORKERS), "step": len(STEP_MODELS), "record": 1, "api": 1,
-              "controller": 3, "mean": 4, "order": 1, "codec": len(CODEC_RATIOS),
+              "state": 1, "controller": 3, "mean": 4, "order": 1, "codec": len(CODEC_RATIOS),
               "simulator": 1}
     return [f"{bench}: {counts[bench]} of {wanted[bench]} measured"
             for bench in wanted if counts[bench] < wanted[bench]]
@@ -231,8 +244,8 @@ def main():
     options = parser.parse_args()
     gloo = list(gloo_rows(options.measured))
     mpi = list(mpi_rows(options.measured, {row.what: row.motley for row in gloo}))
-    rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, api_rows, controller_rows,
-                                                 mean_rows, order_rows, codec_rows,
+    rows = gloo + mpi + [row for rows_of in (step_rows, record_rows, api_rows, state_rows,
+                                                 controller_rows, mean_rows, order_rows, codec_rows,
                                                  simulator_rows)
                          for row in rows_of(options.measured)]
     print_table(rows)

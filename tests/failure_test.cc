@@ -32,6 +32,7 @@ eval_every = 5
 workers = 3
 unit = 1e-4
 heartbeat = 2.0
+elastic = false
 )";
 
 // Two workers wait nearly all the time for a third, which is much slower.
@@ -55,11 +56,14 @@ class Failure : public testing::Test {
   void expect_nothing_half_written() {
     for (const auto& entry : fs::directory_iterator(out_)) {
       const std::string name = entry.path().filename();
-      const std::vector<std::string> known = {"job.toml",    "metrics.jsonl", "model.pt",
-                                              "record.json", "report.html",   "summary.json",
-                                              "trace.json"};
+      const std::vector<std::string> known = {"checkpoints",  "job.toml",    "metrics.jsonl",
+                                              "model.pt",     "record.json", "report.html",
+                                              "summary.json", "trace.json"};
       EXPECT_TRUE(std::ranges::count(known, name) == 1 || name.starts_with("events.out.tfevents."))
           << name;
+    }
+    if (fs::exists(out_ + "/checkpoints")) {
+      EXPECT_EQ(run({MOTLEY_PROGRAM, "state", out_}).err, "");
     }
     for (const char* file : {"/record.json", "/trace.json"}) {
       EXPECT_TRUE(nlohmann::json::accept(read_file(out_ + file))) << file;

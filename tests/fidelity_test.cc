@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,8 @@ unit = 1e-3
 speeds = [1, 0.8, 0.5, 0.4]
 )";
 
-// A million parameters: moving them is a good part of a step.
+// A million parameters: moving them is a good part of a step. How good depends on the machine, so
+// computing takes as long as one of kUnits.
 constexpr const char* kHeavy = R"(
 [model]
 kind = "svm"
@@ -59,9 +61,10 @@ lr = 0.001
 momentum = 0
 [cluster]
 workers = 4
-unit = 14e-3
 speeds = [1, 1, 1, 0.8]
 )";
+constexpr std::array kUnits = {"cluster.unit=14e-3", "cluster.unit=8e-3", "cluster.unit=5e-3"};
+constexpr double kHeavyEnough = 1.1;
 
 struct Trial {
   std::string name;
@@ -91,6 +94,32 @@ class Fidelity : public testing::Test {
     const Finished finished = process.wait();
     EXPECT_EQ(finished.code, 0) << finished.err;
     return finished.code == 0 ? Json::parse(finished.out) : Json::object();
+  }
+
+  void simulate_on_calibrated_links(Trial& trial, const std::string& job) {
+    Settings unlimited = trial.settings;
+    unlimited.insert(unlimited.end(), {"cluster.latency=0", "cluster.bandwidth=1e15"});
+    const double computing = result_of(*start("simulate", job, unlimited)).at("seconds");
+    const Json links = result_of(*start("calibrate", job, trial.settings));
+    Settings calibrated = trial.settings;
+    for (const auto& [key, value] : links.items()) {
+      calibrated.push_back(fmt::format("cluster.{}={}", key, value.dump()));
+    }
+    trial.simulated = result_of(*start("simulate", job, calibrated)).at("seconds");
+    trial.beside_computing = trial.simulated / computing;
+  }
+
+  // Lets computing take the longest unit with which messages still count.
+  void make_heavy(Trial& trial, const std::string& job) {
+    const Settings settings = trial.settings;
+    for (const char* unit : kUnits) {
+      trial.settings = settings;
+      trial.settings.push_back(unit);
+      simulate_on_calibrated_links(trial, job);
+      if (trial.beside_computing >= 1.05 * kHeavyEnough) {
+        return;
+      }
+    }
   }
 
   // Adds one measurement to the trial.
@@ -185,21 +214,14 @@ TEST_F(Fidelity, WhereMessagesAreHeavyOnCalibratedLinks) {
       {"partial_reduce", {"strategy.sync=partial_reduce", "train.steps=100"}},
   };
   for (Trial& trial : trials) {
-    Settings unlimited = trial.settings;
-    unlimited.insert(unlimited.end(), {"cluster.latency=0", "cluster.bandwidth=1e15"});
-    const double computing = result_of(*start("simulate", job, unlimited)).at("seconds");
+    make_heavy(trial, job);
     for (int attempt = 0; attempt < kAttempts && !trial.agrees; ++attempt) {
-      const Json links = result_of(*start("calibrate", job, trial.settings));
-      Settings calibrated = trial.settings;
-      for (const auto& [key, value] : links.items()) {
-        calibrated.push_back(fmt::format("cluster.{}={}", key, value.dump()));
-      }
-      trial.simulated = result_of(*start("simulate", job, calibrated)).at("seconds");
-      trial.beside_computing = trial.simulated / computing;
+      simulate_on_calibrated_links(trial, job);
       evaluate(trial, result_of(*start("train", job, trial.settings)), kTolerance);
     }
     report(trial, kTolerance);
-    EXPECT_GE(trial.beside_computing, 1.1) << trial.name << ": too little to say anything of links";
+    EXPECT_GE(trial.beside_computing, kHeavyEnough)
+        << trial.name << ": too little to say anything of links";
   }
 }
 

@@ -77,6 +77,8 @@ Process::~Process() {
   fs::remove(err_file_);
 }
 
+std::string Process::out() const { return read_file(out_file_); }
+
 void Process::signal(int number) const { kill(pid_, number); }
 
 Finished Process::wait(std::chrono::seconds deadline) {

@@ -27,6 +27,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const { return pid_; }
+  // What it has printed so far.
+  std::string out() const;
   void signal(int number) const;
   // Waits for it to end; if it does not within the deadline, kills it and throws.
   Finished wait(std::chrono::seconds deadline = std::chrono::seconds(60));

@@ -48,7 +48,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"session",
      {"base", "cluster", "dashboard", "job", "page", "record", "runtime", "state", "sync"}},
     {"compute", {"base", "job", "state", "sync"}},
-    {"api", {"base", "compute", "session", "sync"}},
+    {"api", {"base", "compute", "session", "state", "sync"}},
     {"cli",
      {"base", "cluster", "compute", "dashboard", "job", "page", "record", "runtime", "session",
       "sync"}},

@@ -125,8 +125,8 @@ TEST(Paced, AshlIsNotHeldBackAsBspIs) {
 }
 
 // With permission to create cgroups, the kernel slows worker 1 down; otherwise there is one clear
-// line. Steps must be long compared with the kernel's slices of 10 ms: a worker that computes less
-// than its slice and then waits for others is not slowed down.
+// line. Steps must be long compared with the kernel's periods of 100 ms, also on a fast machine: a
+// worker that computes less than its part of one and then waits for others is not slowed down.
 TEST(Quotas, MakeAWorkerSlowOrSayWhyNot) {
   ScratchDir scratch;
   scratch.write("job.toml", R"(
@@ -139,8 +139,8 @@ features = 784
 samples = 1000
 test_samples = 10
 [train]
-batch = 96
-steps = 60
+batch = 480
+steps = 40
 eval_every = 0
 [strategy]
 allocation = "adaptive"

@@ -98,8 +98,8 @@ TEST(Usage, AWrongWordIsNamedWithTheNearestValidOne) {
 
 TEST(Usage, AMissingWordIsNamed) {
   EXPECT_EQ(refusal({}),
-            "expected a command: train, simulate, compare, report, config, calibrate, strategies, "
-            "launch, worker (see motley --help)\n");
+            "expected a command: train, simulate, compare, report, state, status, drain, config, "
+            "calibrate, strategies, launch, worker (see motley --help)\n");
   EXPECT_EQ(refusal({"train"}), "train: JOB is required (see motley train --help)\n");
   EXPECT_EQ(refusal({"worker"}), "worker: --join is required (see motley worker --help)\n");
 }

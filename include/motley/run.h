@@ -46,13 +46,16 @@ struct RunHooks {
 
 // The result of a run.
 struct RunResult {
-  double seconds = 0;                       // training time
-  std::int64_t samples = 0;                 // used by all workers
-  std::int64_t steps = 0;                   // samples / batch
-  std::optional<double> loss = {};          // of the last evaluation; on rank 0 only
-  std::optional<double> accuracy = {};      // likewise
-  std::optional<std::string> stopped = {};  // why it ended early: "target", "SIGINT"
-  std::string summary = {};                 // as summary.json (docs/job-file.md); on rank 0 only
+  double seconds = 0;                   // training time
+  std::int64_t samples = 0;             // used by all workers
+  std::int64_t steps = 0;               // samples / batch
+  std::optional<double> loss = {};      // of the last evaluation; on rank 0 only
+  std::optional<double> accuracy = {};  // likewise
+  // Why it ended early: "target", "SIGINT"; "left": this rank has left the run or came too late,
+  // and the others go on without it. Then the figures are of the time until then, and the model is
+  // not the final one.
+  std::optional<std::string> stopped = {};
+  std::string summary = {};  // as summary.json (docs/job-file.md); on rank 0 only
 };
 
 class Run {
@@ -77,6 +80,9 @@ class Run {
   // Call when the step is computed: the replica holds the sum of the samples' gradients, `loss_sum`
   // is the sum of their losses. Returns the progress of the run.
   Progress finish(double loss_sum);
+  // Whether this rank's model has taken the step of the last finish(). False if another rank was
+  // lost in the middle of it: the next begin() returns what is to be computed instead.
+  bool applied() const;
   // Runs `body` with the exception handling of fit(): for the program's own code, during a step or
   // between two.
   void in_step(const std::function<void()>& body);

@@ -15,14 +15,17 @@
 //   --motley-job FILE           a job file, whose keys override the program's Options
 //   --motley-set KEY=VALUE      overrides one key; may be given several times
 //   --motley-out DIR            rank 0 writes the report and records of the run there
+//   --motley-resume DIR         goes on from the newest checkpoint of the run in DIR, or from the
+//                               checkpoint DIR
 //   --motley-no-trace           without trace.json, which may be large
 //   --motley-progress           rank 0 shows progress on stderr
 //   --motley-join-timeout SECONDS   how long to wait for the other ranks (default 60)
 //
 // Failure: after an uncaught exception (motley::Refused, motley::RunFailed, or any of the program's
 // own), the other ranks are told, one line says why, and the process exits with code 2 for Refused,
-// otherwise 1. SIGINT or SIGTERM to any rank ends the run in order, some steps later; a second
-// signal ends the process at once.
+// otherwise 1. SIGINT to any rank, or SIGTERM to rank 0, ends the run in order, some steps later.
+// SIGTERM to another rank makes that rank leave the run in order, and the others go on; if the run
+// is not elastic (cluster.elastic), it ends too. A second signal ends the process at once.
 #pragma once
 
 #include <memory>
@@ -46,8 +49,8 @@ class Session {
   bool is_main() const { return rank() == 0; }
   bool shares_machine() const;  // true if other processes of this run are known to be here
 
-  // What main() should return: 130 or 143 if this process received SIGINT or SIGTERM, or if such a
-  // signal to any rank ended the run; otherwise 0.
+  // What main() should return: 0 if this rank has left a run that goes on; 130 or 143 if this
+  // process received SIGINT or SIGTERM, or if such a signal to any rank ended the run; otherwise 0.
   int exit_code() const;
 
   class Impl;

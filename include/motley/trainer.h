@@ -43,6 +43,7 @@
 
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
+#include <torch/optim/schedulers/lr_scheduler.h>
 #include <torch/types.h>
 
 #include <concepts>
@@ -52,6 +53,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -105,12 +107,32 @@ class TrainerCore {
   // Called after each step of this rank, for logging.
   void on_step(std::function<void(const Standing&)> hook);
   // Called on every rank once per epoch, when the ranks together have used the data once more: the
-  // place for learning-rate schedules.
+  // place for learning-rate schedules. A resumed run does not call it again for epochs that were
+  // done: the optimizer's learning rates are part of a checkpoint. (Add a scheduler with
+  // add_state(), because it counts its steps.)
   void on_epoch(std::function<void(std::int64_t epochs)> hook);
   // Evaluates the model every options.eval_every steps and at the end. Runs on rank 0 between two
   // steps. During the call the module holds the model to evaluate, in eval() mode and without
-  // gradients; afterwards it is restored. The accuracy can end the run (options.target_accuracy).
+  // gradients; afterwards it is restored, and torch's default generator with it. The accuracy can
+  // end the run (options.target_accuracy).
   void evaluate_with(std::function<Evaluation()> hook);
+
+  // Adds something of the program to the state of the run, under a name of its own. A checkpoint
+  // holds it for each rank, beside module, optimizer, torch's default generator and standing().
+  // `save` is called on every rank for each checkpoint, between two steps. `load` is called when a
+  // run is resumed, in the first begin(), with what `save` returned on that rank; if it throws,
+  // resuming is refused. A checkpoint without a state of this name is refused too; one that has
+  // others besides is not. Throws std::invalid_argument if the name is empty, has a dot, or was
+  // added before.
+  void add_state(const std::string& name, std::function<std::string()> save,
+                 std::function<void(const std::string&)> load);
+  // Things of torch, which must outlive the trainer: a tensor, a second module (all its tensors), a
+  // second optimizer (also its learning rates), a learning-rate scheduler (how many steps it has
+  // taken). Loading writes into the same tensors; another shape is refused.
+  void add_state(const std::string& name, const torch::Tensor& tensor);
+  void add_state(const std::string& name, torch::nn::Module& module);
+  void add_state(const std::string& name, torch::optim::Optimizer& optimizer);
+  void add_state(const std::string& name, torch::optim::LRScheduler& scheduler);
 
   // Says what the loop's losses are. Default: kMean.
   void set_reduction(Reduction reduction);
@@ -118,6 +140,7 @@ class TrainerCore {
   // Ends the run early but cleanly: a few steps later begin() returns nullopt on every rank.
   void stop();
 
+  // In a resumed run, from the first begin() on, it counts the whole run.
   Standing standing() const;
   // The indices of the batch that begin() returned (a share or a part of it). Valid until finish().
   std::span<const SampleIndex> indices() const;

@@ -20,12 +20,59 @@ KeyedPermutation order_of(const LedgerOptions& options, std::int64_t epoch) {
 }  // namespace
 
 StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::int64_t want) {
+  std::int64_t place = used;
+  std::int64_t before = options.begin;
+  for (const SampleRange& owed : options.owed) {
+    if (used < before + owed.count) {
+      place = owed.begin + used - before;
+      want = std::min(want, before + owed.count - used);
+      break;
+    }
+    before += owed.count;
+  }
   StepSamples step;
-  step.epoch = used / options.dataset;
-  step.begin = used % options.dataset;
+  step.epoch = place / options.dataset;
+  step.begin = place % options.dataset;
   const std::int64_t left = used < options.end ? options.limit - used : 0;
   step.count = std::clamp<std::int64_t>(left, 0, want);
   return step;
+}
+
+std::vector<SampleRange> owed_after(const LedgerOptions& options, std::int64_t used) {
+  std::vector<SampleRange> rest;
+  std::int64_t dealt = used - options.begin;  // of what is left of the list
+  for (const SampleRange& owed : options.owed) {
+    const std::int64_t gone = std::clamp<std::int64_t>(dealt, 0, owed.count);
+    dealt -= gone;
+    if (gone < owed.count) {
+      rest.push_back({owed.begin + gone, owed.count - gone});
+    }
+  }
+  return rest;
+}
+
+std::vector<SampleRange> joined(std::vector<SampleRange> ranges) {
+  std::ranges::sort(ranges, {}, &SampleRange::begin);
+  std::vector<SampleRange> all;
+  for (const SampleRange& range : ranges) {
+    if (range.count <= 0) {
+      continue;
+    }
+    if (!all.empty() && all.back().begin + all.back().count == range.begin) {
+      all.back().count += range.count;
+    } else {
+      all.push_back(range);
+    }
+  }
+  return all;
+}
+
+std::int64_t count_of(std::span<const SampleRange> ranges) {
+  std::int64_t sum = 0;
+  for (const SampleRange& range : ranges) {
+    sum += range.count;
+  }
+  return sum;
 }
 
 StepSamples share_of(const StepSamples& step, std::span<const std::size_t> shares, Rank rank) {

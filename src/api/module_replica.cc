@@ -1,5 +1,6 @@
 #include "api/module_replica.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,11 +8,12 @@
 #include <cstring>
 #include <set>
 #include <sstream>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
+#include "api/module_tensors.h"
 #include "base/check.h"
+#include "compute/tensor_state.h"
 #include "motley/base/failure.h"
 
 namespace motley {
@@ -45,15 +47,21 @@ NamedTensors trained_parameters(torch::nn::Module& module) {
   return trained;
 }
 
-// Integer counters are left out: they cannot be averaged, and nothing depends on them.
+// Integer counters are left out: they cannot be averaged. A buffer shared by two modules counts
+// once.
 NamedTensors float_buffers(torch::nn::Module& module) {
   NamedTensors floats;
   for (const auto& item : module.named_buffers()) {
-    if (item.value().scalar_type() == torch::kFloat) {
+    if (item.value().scalar_type() == torch::kFloat && !holds(floats, item.value())) {
       floats.push_back({item.key(), item.value()});
     }
   }
   return floats;
+}
+
+NamedTensors joined(NamedTensors first, const NamedTensors& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 void check_optimizer(const torch::optim::Optimizer& optimizer, const NamedTensors& trained) {
@@ -85,8 +93,8 @@ std::string describe(const torch::optim::Optimizer& optimizer) {
   for (const auto& group : optimizer.param_groups()) {
     rates.push_back(learning_rate(group));
   }
-  return fmt::format("optimizer {} with learning rate {}\n",
-                     c10::demangle(typeid(optimizer).name()), fmt::join(rates, ", "));
+  return fmt::format("optimizer {} with learning rate {}\n", kind_of(optimizer),
+                     fmt::join(rates, ", "));
 }
 
 // Remembers which submodules are in train() and which in eval(), and restores that.
@@ -113,6 +121,22 @@ class Modes {
   std::vector<std::pair<torch::nn::Module*, bool>> training_;
 };
 
+// Restores torch's default generator. When a model is evaluated depends on the time that things
+// take, so what an evaluation draws must not change the numbers that training draws.
+class SameRandomNumbers {
+ public:
+  SameRandomNumbers() : before_(at::detail::getDefaultCPUGenerator().get_state()) {}
+  ~SameRandomNumbers() {
+    at::Generator generator = at::detail::getDefaultCPUGenerator();
+    generator.set_state(before_);
+  }
+  SameRandomNumbers(const SameRandomNumbers&) = delete;
+  SameRandomNumbers& operator=(const SameRandomNumbers&) = delete;
+
+ private:
+  const torch::Tensor before_;
+};
+
 // Lets ranks detect that their frozen parameters differ.
 std::string fingerprint(const torch::Tensor& tensor) {
   const torch::Tensor whole = tensor.detach().contiguous();
@@ -129,7 +153,10 @@ std::string fingerprint(const torch::Tensor& tensor) {
 ModuleReplica::ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer)
     : module_(module),
       optimizer_(optimizer),
-      model_(trained_parameters(module), float_buffers(module)) {
+      in_blocks_(joined(trained_parameters(module), float_buffers(module))),
+      model_(trained_parameters(module), float_buffers(module)),
+      optimizer_state_(optimizer),
+      optimizer_settings_(optimizer) {
   check_optimizer(optimizer, trained_parameters(module));
 }
 
@@ -181,6 +208,18 @@ void ModuleReplica::apply(double scale) {
   optimizer_.step();
 }
 
+// The other tensors are asked for every time: the module may have got new ones.
+void ModuleReplica::state(Archive& archive) {
+  Replica::state(archive);
+  tensor_states(archive, kModelPart, without(tensors_of(module_), in_blocks_));
+  archive("optimizer", optimizer_state_);
+  archive("optimizer_settings", optimizer_settings_);
+  generator_state(archive);
+  if (more_state_) {
+    more_state_(archive);
+  }
+}
+
 std::string ModuleReplica::settings() const {
   std::string text = describe(optimizer_);
   for (const auto& item : module_.named_parameters()) {
@@ -201,6 +240,7 @@ void ModuleReplica::put(const Snapshot& numbers) {
 void ModuleReplica::with(const Snapshot& snapshot, const std::function<void()>& body) {
   const Snapshot before = snapshot_of(*this);
   const Modes modes(module_);
+  const SameRandomNumbers same;
   const torch::NoGradGuard no_grad;
   put(snapshot);
   module_.eval();

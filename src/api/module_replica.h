@@ -9,6 +9,7 @@
 #include <string>
 
 #include "compute/flat_model.h"
+#include "compute/optimizer_state.h"
 #include "motley/sync/replica.h"
 #include "motley/sync/task.h"
 
@@ -27,6 +28,14 @@ class ModuleReplica final : public Replica {
   std::vector<TensorInfo> tensors() override { return model_.tensors(); }
   double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
   void apply(double scale) override;
+  // All tensors of the module, the optimizer with its settings, torch's random generator, and what
+  // set_more_state() adds. Call it between two steps. Tensors stay the same tensors.
+  void state(Archive& archive) override;
+
+  // Called at the end of state().
+  void set_more_state(std::function<void(Archive&)> hook) { more_state_ = std::move(hook); }
+  // True if a state was saved without the optimizer's, because its save() writes nothing.
+  bool optimizer_is_lost() const { return optimizer_state_.is_lost(); }
 
   // Call clear() before the program computes and take_gradients() afterwards: the gradient is then
   // `scale` times what the program left. The multiplication is delayed until the gradient is read:
@@ -55,11 +64,15 @@ class ModuleReplica final : public Replica {
 
   torch::nn::Module& module_;
   torch::optim::Optimizer& optimizer_;
+  const NamedTensors in_blocks_;  // the tensors of model_
   FlatModel model_;
+  OptimizerState optimizer_state_;
+  OptimizerSettings optimizer_settings_;
   double pending_ = 1;          // factor not yet applied to the gradients
   torch::Tensor aside_;         // undefined until a share has parts
   bool has_put_aside_ = false;  // in this step
   std::function<void()> before_step_;
+  std::function<void(Archive&)> more_state_;
 };
 
 }  // namespace motley

@@ -1,13 +1,20 @@
 #include "motley/trainer.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
 #include "api/module_replica.h"
+#include "api/program_state.h"
+#include "api/trainer_position.h"
 #include "compute/threads.h"
 #include "compute/torch_error.h"
+#include "session/session_impl.h"
+#include "session/warning.h"
 
 namespace motley {
 
@@ -18,7 +25,13 @@ class TrainerCore::Impl {
       : session_(session),
         samples_(samples),
         options_(std::move(options)),
-        replica_(module, optimizer) {}
+        replica_(module, optimizer),
+        position_(samples) {
+    replica_.set_more_state([this](Archive& archive) {
+      archive("trainer", *this);
+      warn_of_lost_optimizer();
+    });
+  }
 
   std::optional<std::span<const SampleIndex>> begin() {
     if (!run_) {
@@ -65,6 +78,24 @@ class TrainerCore::Impl {
     return run_ ? run_->result() : throw std::logic_error("result() called before the run is over");
   }
 
+  Standing standing() const {
+    return position_.standing(run_ ? run_->job().train.batch
+                                   : std::max<std::int64_t>(options_.batch, 1));
+  }
+
+  ProgramState& program_state() {
+    if (run_) {
+      throw std::logic_error("add_state() called after the first begin()");
+    }
+    return program_state_;
+  }
+
+  // The run calls it between two steps, as part of the replica's state.
+  void state(Archive& archive) {
+    archive("position", position_);
+    archive("program", program_state_);
+  }
+
   Session& session_;
   const std::int64_t samples_;
   const Options options_;
@@ -73,18 +104,28 @@ class TrainerCore::Impl {
   std::function<void(const Standing&)> on_step_;
   std::function<void(std::int64_t)> on_epoch_;
   std::function<Evaluation()> evaluate_;
-  Standing standing_;
   std::span<const SampleIndex> part_;  // between begin() and finish()
   std::unique_ptr<Run> run_;           // from the first begin() on
 
  private:
+  TrainerPosition position_;
+  ProgramState program_state_;
+  bool has_warned_ = false;
   bool stop_ = false;                  // may be set before there is a run
   std::span<const SampleIndex> rest_;  // of the share: the parts after part_
   double loss_sum_ = 0;                // of the parts that are finished
 
+  void warn_of_lost_optimizer() {
+    if (replica_.optimizer_is_lost() && session_.is_main() && !std::exchange(has_warned_, true)) {
+      print_notice(
+          "warning: checkpoints are without the state of the optimizer, because its save() writes "
+          "nothing: override save() and load() to be able to resume");
+    }
+  }
+
   // False when the run is over. An empty share is not shown to the program.
   bool begin_share() {
-    while (const auto work = run_->begin()) {
+    while (const auto work = begin_work()) {
       replica_.clear();
       if (work->count > 0) {
         rest_ = work->samples;
@@ -115,25 +156,36 @@ class TrainerCore::Impl {
     }
   }
 
+  // A state that does not fit is bad input.
+  std::optional<Work> begin_work() {
+    try {
+      return run_->begin();
+    } catch (const StateError& error) {
+      const bool resumes = session_.impl().resume || options_.resume;
+      throw Refused(fmt::format("cannot go on from the {}: {}",
+                                resumes ? "checkpoint" : "state of the run", error.what()));
+    }
+  }
+
+  // A step that was cut off because a rank was lost is no step: what it computed is dealt again.
   void finish_share() {
     const Progress progress = run_->finish(std::exchange(loss_sum_, 0));
-    ++standing_.own_steps;
+    if (!run_->applied()) {
+      return;
+    }
+    position_.count_own_step();
     advance(progress);
     if (on_step_) {
-      in_step([&] { on_step_(standing_); });
+      in_step([&] { on_step_(standing()); });
     }
   }
 
   void advance(const Progress& progress) {
-    standing_.samples = progress.samples;
-    standing_.steps = progress.samples / run_->job().train.batch;
-    const std::int64_t epochs = progress.samples / samples_;
-    while (standing_.epochs < epochs) {
-      ++standing_.epochs;
+    position_.advance(progress.samples, [this](std::int64_t epochs) {
       if (on_epoch_) {
-        in_step([&] { on_epoch_(standing_.epochs); });
+        in_step([&] { on_epoch_(epochs); });
       }
-    }
+    });
   }
 };
 
@@ -156,10 +208,26 @@ void TrainerCore::on_epoch(std::function<void(std::int64_t)> hook) {
 void TrainerCore::evaluate_with(std::function<Evaluation()> hook) {
   impl_->evaluate_ = std::move(hook);
 }
+void TrainerCore::add_state(const std::string& name, std::function<std::string()> save,
+                            std::function<void(const std::string&)> load) {
+  impl_->program_state().add(name, std::move(save), std::move(load));
+}
+void TrainerCore::add_state(const std::string& name, const torch::Tensor& tensor) {
+  impl_->program_state().add(name, tensor);
+}
+void TrainerCore::add_state(const std::string& name, torch::nn::Module& module) {
+  impl_->program_state().add(name, module);
+}
+void TrainerCore::add_state(const std::string& name, torch::optim::Optimizer& optimizer) {
+  impl_->program_state().add(name, optimizer);
+}
+void TrainerCore::add_state(const std::string& name, torch::optim::LRScheduler& scheduler) {
+  impl_->program_state().add(name, scheduler);
+}
 void TrainerCore::set_reduction(Reduction reduction) { impl_->reduction_ = reduction; }
 void TrainerCore::stop() { impl_->stop(); }
 
-Standing TrainerCore::standing() const { return impl_->standing_; }
+Standing TrainerCore::standing() const { return impl_->standing(); }
 std::span<const SampleIndex> TrainerCore::indices() const { return impl_->part_; }
 const RunResult& TrainerCore::result() const { return impl_->result(); }
 

@@ -32,7 +32,10 @@ void add_variant_flag(CLI::App* command, JobFlags& flags) {
 }
 
 void add_run_flags(CLI::App* command, RunFlags& flags) {
-  add_job_flags(command, flags.job)->required();
+  add_job_flags(command, flags.job);
+  command->add_option("--resume", flags.resume,
+                      "go on from the newest checkpoint of a run directory, from a checkpoint, or "
+                      "from the \"latest\" run; without JOB with the job of the checkpoint");
   command->add_option("--out", flags.out, "the run directory (default runs/<time>-<name>)");
   command->add_flag("--no-trace", flags.no_trace,
                     "do not write trace.json, which may have up to 50 MB");
@@ -137,6 +140,53 @@ void add_report(CLI::App& app, Chosen& chosen) {
       report_command);
 }
 
+void add_state(CLI::App& app, Chosen& chosen) {
+  add_command<StateFlags>(
+      app, chosen, "state", "show what a checkpoint holds, and check that it is whole",
+      [](CLI::App* command, StateFlags& flags) {
+        command
+            ->add_option("DIR", flags.directory,
+                         "a checkpoint, or a run directory: its newest whole checkpoint")
+            ->required();
+        command->add_flag("--json", flags.json, "print it as JSON");
+      },
+      state_command);
+}
+
+void add_asked_run(CLI::App* command, AskFlags& flags) {
+  CLI::Option* directory = command->add_option(
+      "RUN_DIR", flags.directory,
+      "its run directory, or \"latest\" (default): the one in runs/ that began last");
+  command
+      ->add_option("--join", flags.join,
+                   "HOST:PORT where its workers join, from any machine; needs the run's token in "
+                   "MOTLEY_TOKEN")
+      ->excludes(directory);
+  command->footer("Exit codes: 0 answered, 1 no run answers, 2 bad usage, or the run refuses.");
+}
+
+void add_status(CLI::App& app, Chosen& chosen) {
+  add_command<AskFlags>(
+      app, chosen, "status", "show who takes part in a run that goes on, and what they do",
+      [](CLI::App* command, AskFlags& flags) {
+        add_asked_run(command, flags);
+        command->add_flag("--json", flags.json, "print it as JSON");
+      },
+      status_command);
+}
+
+void add_drain(CLI::App& app, Chosen& chosen) {
+  add_command<AskFlags>(
+      app, chosen, "drain", "ask a worker of a run that goes on to leave it in order",
+      [](CLI::App* command, AskFlags& flags) {
+        command->add_option("WORKER", flags.worker, "its number, as `motley status` shows it")
+            ->required()
+            ->check(CLI::NonNegativeNumber);
+        add_asked_run(command, flags);
+      },
+      drain_command);
+}
+
 void add_config(CLI::App& app, Chosen& chosen) {
   add_command<ConfigFlags>(
       app, chosen, "config", "print the resolved job with all defaults",
@@ -168,17 +218,24 @@ void add_calibrate(CLI::App& app, Chosen& chosen) {
 
 void add_worker(CLI::App& app, Chosen& chosen) {
   add_command<WorkerFlags>(
-      app, chosen, "worker", "join a run started with `motley train --listen` (or calibrate)",
+      app, chosen, "worker",
+      "join a run started with `motley train --listen` (or calibrate), also while it goes on",
       [](CLI::App* command, WorkerFlags& flags) {
         command
             ->add_option("--join", flags.join, "HOST:PORT of `motley train --listen` or calibrate")
             ->required();
         command->add_option("--rank", flags.rank, "rank of this worker (default: any free rank)")
             ->check(CLI::NonNegativeNumber);
-        command->add_flag("--quiet", flags.quiet, "do not print why the run failed");
+        command->add_flag("--once", flags.once,
+                          "do not join again if the run loses this worker: its machine was "
+                          "suspended, or its link was cut");
+        command->add_flag("--quiet", flags.quiet,
+                          "do not print why the run failed, or why the worker joins again");
         command->footer(
-            "Exit codes: 0 done, 1 the run failed, 2 bad usage. A signal ends the worker and\n"
-            "the run; to stop a run cleanly, send the signal to `motley train`.");
+            "SIGTERM makes the worker leave the run in order, which goes on; a second one ends it\n"
+            "at once. SIGINT ends it at once. To stop the run, send the signal to `motley train`.\n"
+            "Exit codes: 0 the run is over or the worker has left it, 1 the run failed or refuses\n"
+            "the worker, 2 bad usage.");
       },
       worker_command);
 }
@@ -267,6 +324,9 @@ int run(int argc, char** argv) {
   add_runs(app, chosen);
   add_compare(app, chosen);
   add_report(app, chosen);
+  add_state(app, chosen);
+  add_status(app, chosen);
+  add_drain(app, chosen);
   add_config(app, chosen);
   add_calibrate(app, chosen);
   app.add_subcommand("strategies", "list what a job can choose, one line each")->callback([&] {

@@ -39,6 +39,7 @@ struct ListenFlags {
 struct RunFlags {
   JobFlags job;
   std::optional<std::string> out;
+  std::optional<std::string> resume;  // a run directory, a checkpoint or "latest"
   bool no_trace = false;
   bool json = false;
   bool quiet = false;
@@ -58,6 +59,19 @@ struct ReportFlags {
   std::optional<std::string> out;  // output file
 };
 
+struct StateFlags {
+  std::string directory;  // of a run or a checkpoint
+  bool json = false;
+};
+
+// A run that is under way: in a run directory or the "latest", or at an address.
+struct AskFlags {
+  std::string directory = "latest";
+  std::optional<std::string> join;  // HOST:PORT of the rendezvous
+  int worker = 0;                   // drain
+  bool json = false;                // status
+};
+
 struct CalibrateFlags {
   JobFlags job;  // without a path: a default job
   ListenFlags listen;
@@ -69,6 +83,7 @@ struct WorkerFlags {
   std::string join;  // HOST:PORT of the rendezvous
   Rank rank = -1;    // -1: any free rank
   bool quiet = false;
+  bool once = false;  // does not join again
 };
 
 struct LaunchFlags {
@@ -85,7 +100,10 @@ struct LaunchFlags {
 
 int run_command(const RunFlags& flags, Mode mode);  // train and simulate
 int compare_command(const CompareFlags& flags);
+int state_command(const StateFlags& flags);
 int report_command(const ReportFlags& flags);
+int status_command(const AskFlags& flags);
+int drain_command(const AskFlags& flags);
 struct ConfigFlags {
   JobFlags job;
   bool keys = false;

@@ -3,7 +3,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -14,6 +18,7 @@
 #include "record/run_dir.h"
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/run/run.h"
+#include "session/resume_point.h"
 #include "session/signals.h"
 #include "session/warning.h"
 #include "sync/registry.h"
@@ -23,17 +28,74 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+namespace fs = std::filesystem;
+
 constexpr std::string_view kJob = "job.toml";  // a copy of the given file, which all runs read
+
+// Where the job file is, and the directory of the comparison if one goes on.
+struct Place {
+  std::string job;
+  std::optional<std::string> out;
+};
+
+Result<std::string> latest_comparison() {
+  std::optional<fs::file_time_type> newest;
+  std::string found;
+  std::error_code none;
+  for (const fs::directory_entry& each : fs::directory_iterator("runs", none)) {
+    const auto written = fs::last_write_time(each.path() / kCompareFile, none);
+    if (!none && (!newest || written > *newest)) {
+      newest = written;
+      found = each.path();
+    }
+  }
+  return newest ? Result<std::string>(found) : fail("no comparison in runs");
+}
+
+Result<Place> place_of(const RunFlags& flags) {
+  if (!flags.resume) {
+    return flags.job.path.empty() ? fail("compare: JOB is required (see motley compare --help)")
+                                  : Result<Place>(Place{flags.job.path, flags.out});
+  }
+  if (flags.out) {
+    return fail("--resume: a comparison goes on in its own directory; leave out --out");
+  }
+  const auto where =
+      *flags.resume == "latest" ? latest_comparison() : Result<std::string>(*flags.resume);
+  if (!where) {
+    return fail("--resume: {}", where.error().message);
+  }
+  std::error_code none;
+  if (!fs::is_regular_file(fs::path(*where) / kCompareFile, none)) {
+    return fail("--resume: {}: is not the directory of a comparison", *where);
+  }
+  const std::string job = fs::path(*where) / kJob;
+  return Place{flags.job.path.empty() ? job : flags.job.path, *where};
+}
+
+// The summary of a variant that an earlier call has completed.
+std::optional<std::string> completed(const fs::path& directory) {
+  std::ifstream file(directory / "summary.json", std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const Json summary = Json::parse(text, nullptr, false);
+  const bool is_whole = summary.is_object() && summary.value("stopped", "target") == "target";
+  return is_whole ? std::optional(text) : std::nullopt;
+}
 
 std::vector<VariantRun> runs_of(const Variants& variants, const RunDir& dir,
                                 const CompareFlags& flags) {
   std::vector<VariantRun> runs;
   for (const Job& job : variants.jobs) {
     const auto directory = dir.path() / job.name;
-    std::vector<std::string> command{"/proc/self/exe",  flags.simulate ? "simulate" : "train",
-                                     dir.path() / kJob, "--variant",
-                                     job.name,          "--out",
-                                     directory};
+    std::vector<std::string> command{"/proc/self/exe", flags.simulate ? "simulate" : "train"};
+    const bool goes_on = flags.run.resume && has_checkpoint(directory);
+    if (goes_on) {
+      command.insert(command.end(), {"--resume", directory});
+    }
+    if (!goes_on || !flags.run.job.path.empty()) {
+      command.insert(command.end(), {dir.path() / kJob, "--variant", job.name});
+    }
+    command.insert(command.end(), {"--out", directory});
     for (const std::string& change : flags.run.job.overrides) {
       command.insert(command.end(), {"--set", change});
     }
@@ -120,11 +182,38 @@ void show_progress(const std::string& name, const std::string& line) {
   }
 }
 
-void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const CompareFlags& flags) {
+// Takes the variants that are complete from their directories. Returns how many there are, and
+// removes them from `runs`; `indices` has those that are left.
+std::size_t take_completed(std::vector<VariantRun>& runs, Results& results,
+                           std::vector<std::size_t>& indices) {
+  std::vector<VariantRun> left;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (const auto summary = completed(runs[i].directory)) {
+      results.add({.index = i, .summary = summary, .trouble = {}});
+    } else {
+      left.push_back(std::move(runs[i]));
+      indices.push_back(i);
+    }
+  }
+  const std::size_t taken = runs.size() - left.size();
+  runs = std::move(left);
+  return taken;
+}
+
+void run_all(std::vector<VariantRun> all, Results& results, const RunDir& dir,
+             const CompareFlags& flags) {
+  std::vector<std::size_t> indices(flags.run.resume ? 0 : all.size());
+  std::iota(indices.begin(), indices.end(), 0);
+  std::size_t ended = flags.run.resume ? take_completed(all, results, indices) : 0;
+  // Real runs have the machine to themselves, because their times are compared.
+  VariantRuns runs(std::move(all), flags.simulate ? flags.jobs.value_or(cores_here()) : 1);
+  if (!flags.run.quiet && !flags.simulate) {
+    runs.follow(show_progress);
+  }
   const auto keep = [&] { write_or_throw(dir, kCompareFile, results.json().dump(2) + "\n"); };
-  std::size_t ended = 0;
   keep();
-  while (const auto result = runs.next()) {
+  while (auto result = runs.next()) {
+    result->index = indices.at(result->index);
     results.add(*result);
     keep();
     if (!flags.run.quiet) {
@@ -139,20 +228,23 @@ void run_all(VariantRuns& runs, Results& results, const RunDir& dir, const Compa
 
 int compare_command(const CompareFlags& flags) {
   catch_signals();
-  const auto text = read_job_file(flags.run.job.path);
+  const auto place = place_of(flags.run);
+  if (!place) {
+    return refuse(place.error().message);
+  }
+  const auto text = read_job_file(place->job);
   if (!text) {
     return refuse(text.error().message);
   }
-  const auto variants =
-      parse_variants(job_schema(), *text, flags.run.job.path, flags.run.job.overrides,
-                     flags.simulate ? Mode::kSimulate : Mode::kTrain);
+  const auto variants = parse_variants(job_schema(), *text, place->job, flags.run.job.overrides,
+                                       flags.simulate ? Mode::kSimulate : Mode::kTrain);
   if (!variants) {
     return refuse(variants.error().message);
   }
   if (const auto taken = std::ranges::find_if(variants->jobs, RunDir::is_result, &Job::name);
       taken != variants->jobs.end()) {
     return refuse(fmt::format("{}: a variant cannot be named {}: that is the name of a result file",
-                              flags.run.job.path, taken->name));
+                              place->job, taken->name));
   }
   for (const Job& job : variants->jobs) {
     if (const Status status = expect_torch(job); !status) {
@@ -160,20 +252,14 @@ int compare_command(const CompareFlags& flags) {
     }
   }
   const auto dir =
-      RunDir::create(flags.run.out, variants->name, flags.simulate ? Durable::kNo : Durable::kYes);
+      RunDir::create(place->out, variants->name, flags.simulate ? Durable::kNo : Durable::kYes);
   if (!dir) {
     return refuse(dir.error().message);
   }
   Results results(*variants);
-  // Real runs have the machine to themselves, because their times are compared.
-  const int at_a_time = flags.simulate ? flags.jobs.value_or(cores_here()) : 1;
   try {
     write_or_throw(*dir, kJob, *text);
-    VariantRuns runs(runs_of(*variants, *dir, flags), at_a_time);
-    if (!flags.run.quiet && !flags.simulate) {
-      runs.follow(show_progress);
-    }
-    run_all(runs, results, *dir, flags);
+    run_all(runs_of(*variants, *dir, flags), results, *dir, flags);
     warn_unless(write_comparison_report(*dir, variants->name));
   } catch (const std::exception& failure) {
     spdlog::error("the comparison failed: {}", failure.what());

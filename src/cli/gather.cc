@@ -11,7 +11,8 @@
 namespace motley {
 
 Result<Gathering> gathering_for(const ListenFlags& flags, const Job& job) {
-  Gathering gathering{{"/proc/self/exe", "worker", "--quiet"}, to_toml(job_schema(), job)};
+  Gathering gathering{{"/proc/self/exe", "worker", "--quiet", "--once"},
+                      to_toml(job_schema(), job)};
   gathering.host = peer_of_this_process();
   if (!flags.listen) {
     return gathering;

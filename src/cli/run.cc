@@ -12,11 +12,13 @@
 #include "cli/commands.h"
 #include "cli/gather.h"
 #include "cli/show.h"
+#include "cli/start.h"
 #include "cluster/quotas.h"
 #include "compute/load.h"
 #include "page/page.h"
 #include "runtime/simulate/simulate.h"
 #include "session/recorded_run.h"
+#include "session/run_address.h"
 #include "session/signals.h"
 
 namespace motley {
@@ -54,15 +56,6 @@ Result<std::unique_ptr<CpuQuotas>> quotas_for_job(const Job& job, Mode mode) {
   return std::make_unique<CpuQuotas>(std::move(*quotas));
 }
 
-const char* name_of(Mode mode) { return mode == Mode::kTrain ? "train" : "simulate"; }
-
-RunOutcome run_job(const RunFlags& flags, const Job& job, Task& task, Gathering gathering,
-                   RunMonitor& monitor) {
-  Coordinator coordinator(job, task, monitor, std::move(gathering));
-  invite(flags.listen, job, coordinator);
-  return coordinator.run();
-}
-
 constexpr int kDefaultPort = 8420;
 
 // The live page, if the flags ask for one. If they name no port and the default one is in use, any
@@ -83,57 +76,100 @@ Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Jo
   return dashboard;
 }
 
+// What a run needs besides its flags, when nothing in them is wrong.
+struct Prepared {
+  Start start;
+  std::shared_ptr<Task> task;
+  Gathering gathering;
+  std::unique_ptr<Dashboard> dashboard;
+};
+
+// Everything that can be refused is refused before the directory is opened.
+// Returns why the run ended early, if it did.
+std::optional<std::string> run_prepared(const RunFlags& flags, Mode mode, Prepared prepared) {
+  const Job& job = prepared.start.job;
+  Task& task = *prepared.task;
+  const std::shared_ptr<const State> state = state_in(prepared.start.from);
+  RecordedRun recorded(job, name_of(mode), task.training_samples(),
+                       {.out = flags.out,
+                        .trace = !flags.no_trace,
+                        .quiet = flags.quiet,
+                        .dashboard = std::move(prepared.dashboard),
+                        .from = prepared.start.from});
+  std::optional<Coordinator> coordinator;
+  if (mode == Mode::kTrain) {
+    prepared.gathering.resume = state;
+    coordinator.emplace(job, task, recorded.monitor(), std::move(prepared.gathering));
+  }
+  recorded.open();
+  if (prepared.start.from) {
+    say_where(*prepared.start.from, flags.quiet);
+  }
+  const Summary summary = recorded.run(task, [&](RunMonitor& monitor) {
+    if (!coordinator) {
+      return simulate(job, task, monitor, state.get());
+    }
+    const AddressFile address(recorded.dir(), address_of(*coordinator));
+    invite(flags.listen, job, *coordinator);
+    return coordinator->run();
+  });
+  if (flags.json) {
+    fmt::print("{}\n", to_json(summary).dump(2));
+  } else {
+    show(summary, recorded.dir()->path());
+  }
+  return summary.stopped;
+}
+
 }  // namespace
 
 int run_command(const RunFlags& flags, Mode mode) {
   catch_signals();
-  const auto job = load_job(flags.job, mode);
-  if (!job) {
-    return refuse(job.error().message);
+  auto start = start_of(flags, mode);
+  if (!start) {
+    return refuse(start.error().message);
   }
-  const auto task = load_task(*job, Parts::kBoth);
+  const Job& job = start->job;
+  auto task = load_task(job, Parts::kBoth);
   if (!task) {
     return refuse(task.error().message);
   }
   if (const auto signal = first_signal()) {
     return exit_code_of(*signal);  // the signal came while loading: there is nothing to save yet
   }
-  const auto quotas = quotas_for_job(*job, mode);
+  const auto quotas = quotas_for_job(job, mode);
   if (!quotas) {
     return refuse(quotas.error().message);
   }
-  auto gathering = gathering_for(flags.listen, *job);
+  auto gathering = gathering_for(flags.listen, job);
   if (!gathering) {
     return refuse(gathering.error().message);
   }
   gathering->quotas = quotas->get();
-  auto dashboard = dashboard_for(flags, *job);
+  if (const Status fits = mode == Mode::kSimulate ? check_simulation(*start, **task) : Status{};
+      !fits) {
+    return refuse(fits.error().message);
+  }
+  auto dashboard = dashboard_for(flags, job);
   if (!dashboard) {
     return refuse(dashboard.error().message);
   }
+  std::optional<std::string> stopped;
   try {
-    RecordedRun recorded(*job, name_of(mode), (*task)->training_samples(),
-                         {.out = flags.out,
-                          .trace = !flags.no_trace,
-                          .quiet = flags.quiet,
-                          .dashboard = std::move(*dashboard)});
-    const Summary summary = recorded.run(**task, [&](RunMonitor& monitor) {
-      return mode == Mode::kSimulate ? simulate(*job, **task, monitor)
-                                     : run_job(flags, *job, **task, *gathering, monitor);
-    });
-    if (flags.json) {
-      fmt::print("{}\n", to_json(summary).dump(2));
-    } else {
-      show(summary, recorded.dir()->path());
-    }
+    stopped = run_prepared(
+        flags, mode,
+        {std::move(*start), std::move(*task), std::move(*gathering), std::move(*dashboard)});
   } catch (const Refused& refused) {
     return refuse(refused.what());
+  } catch (const StateError& error) {
+    return refuse(fmt::format("--resume: {}", error.what()));
   } catch (const RunFailed& failure) {
     spdlog::error("the run failed: {}", failure.what());
     const auto signal = first_signal();
     return signal ? exit_code_of(*signal) : kRunFailed;
   }
-  const auto signal = first_signal();
+  // A worker that was told to leave a run that is not elastic has stopped it.
+  const auto signal = stopped && is_signal(*stopped) ? stopped : first_signal();
   return signal ? exit_code_of(*signal) : kDone;
 }
 

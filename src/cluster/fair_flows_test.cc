@@ -155,10 +155,10 @@ TEST(FairFlows, ACancelledFlowLeavesItsShare) {
 // A cluster of hosts with an uplink and a downlink each, and a backbone.
 class Hosts {
  public:
-  Hosts(std::uint64_t seed, int hosts, bool alike, bool has_backbone, bool weighted)
+  Hosts(std::uint64_t seed, int hosts, bool equal, bool has_backbone, bool weighted)
       : random_(seed), count_(hosts), weighted_(weighted) {
     for (int i = 0; i < 2 * hosts; ++i) {
-      add(alike ? 100 : 1 + 10 * static_cast<double>(random_.below(20)));
+      add(equal ? 100 : 1 + 10 * static_cast<double>(random_.below(20)));
     }
     if (has_backbone) {
       backbone_ = add(30 * static_cast<double>(hosts));
@@ -262,9 +262,9 @@ class Hosts {
 };
 
 RC_GTEST_PROP(FairFlows, RatesAreMaxMinFairWhateverBeginsAndEnds,
-              (std::uint64_t seed, bool alike, bool has_backbone, bool weighted)) {
+              (std::uint64_t seed, bool equal, bool has_backbone, bool weighted)) {
   const int hosts = *rc::gen::inRange(2, 12);
-  Hosts cluster(seed, hosts, alike, has_backbone, weighted);
+  Hosts cluster(seed, hosts, equal, has_backbone, weighted);
   for (int turn = 0; turn < 60; ++turn) {
     const auto begun = cluster.draw(5);
     for (std::uint64_t i = 0; i < begun; ++i) {
@@ -282,8 +282,8 @@ RC_GTEST_PROP(FairFlows, RatesAreMaxMinFairWhateverBeginsAndEnds,
 
 // More flows on a link than FairFlows leaves unwatched.
 RC_GTEST_PROP(FairFlows, ManyFlowsOnALinkAreFairToo,
-              (std::uint64_t seed, bool alike, bool weighted)) {
-  Hosts cluster(seed, 100, alike, false, weighted);
+              (std::uint64_t seed, bool equal, bool weighted)) {
+  Hosts cluster(seed, 100, equal, false, weighted);
   for (int i = 0; i < 300; ++i) {
     cluster.begin_any();
   }

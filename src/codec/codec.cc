@@ -96,11 +96,12 @@ void decode_checked(CodecKind kind, std::span<const std::byte> bytes, std::span<
   }
 }
 
-void add(std::span<const float> values, std::span<float> sum) {
+void add(std::span<const float> values, std::span<const float> more, std::span<float> sum) {
   const float* __restrict from = values.data();
+  const float* __restrict and_from = more.data();
   float* __restrict to = sum.data();
   for (std::size_t i = 0; i < sum.size(); ++i) {
-    to[i] += from[i];
+    to[i] = and_from[i] + from[i];
   }
 }
 
@@ -125,6 +126,16 @@ Encoder::Encoder(const CodecOptions& options, std::uint64_t seed, std::uint64_t 
 void Encoder::state(Archive& archive) {
   if (options_.error_feedback) {
     archive.tensor("residual", residual_);
+    if (archive.is_saving() && may_take_back_) {
+      archive.tensor("before", before_);
+    }
+  }
+}
+
+void Encoder::take_back() {
+  if (may_take_back_) {
+    residual_.swap(before_);
+    may_take_back_ = false;
   }
 }
 
@@ -144,7 +155,10 @@ void Encoder::encode(std::span<const float> values, std::span<std::byte> bytes) 
   }
   MOTLEY_CHECK(residual_.size() == values.size(), "{} numbers, and {} before", values.size(),
                residual_.size());
-  add(values, residual_);
+  residual_.swap(before_);
+  residual_.resize(values.size());
+  add(values, before_, residual_);
+  may_take_back_ = true;
   encode_once(residual_, bytes);
   if (options_.kind == CodecKind::kTopk) {
     topk_clear(bytes, residual_);  // each entry is sent or kept, to the bit

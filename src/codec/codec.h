@@ -19,7 +19,8 @@
 // With error feedback (Seide et al., Interspeech 2014; Karimireddy et al., ICML 2019) nothing is
 // lost for good: what was not sent is added to the next message.
 //
-// Cost: one pass over memory, four for topk; two more with error feedback. Nothing is allocated
+// Cost: one pass over memory, four for topk; two more with error feedback, and memory for two
+// messages. Nothing is allocated
 // after the first call.
 #pragma once
 
@@ -60,7 +61,11 @@ class Encoder {
   // and for kNone, which loses nothing. With topk every entry of input + residual is sent or kept,
   // to the bit.
   std::span<const float> residual() const { return residual_; }
-  // The residual.
+  // The last message was not used: what error feedback holds back is what it was before it.
+  void take_back();
+  // The last message is used, or will be: it cannot be taken back any more.
+  void forget() { may_take_back_ = false; }
+  // The residual; before forget(), also the one before the last message ("before").
   void state(Archive& archive);
 
  private:
@@ -69,6 +74,8 @@ class Encoder {
   CodecOptions options_;
   Random random_;
   std::vector<float> residual_;
+  std::vector<float> before_;  // the last message
+  bool may_take_back_ = false;
   std::vector<std::uint32_t> counts_;  // for topk, see topk.h
 };
 

@@ -129,28 +129,27 @@ nn::Sequential make_resnet20(const Shape& shape, std::int64_t classes) {
   return net;
 }
 
+NamedTensors named(const torch::OrderedDict<std::string, torch::Tensor>& tensors) {
+  NamedTensors all;
+  for (const auto& item : tensors) {
+    all.push_back({item.key(), item.value()});
+  }
+  return all;
+}
+
 class BuiltinModel final : public TorchModel {
  public:
   explicit BuiltinModel(nn::Sequential layers) : layers_(std::move(layers)) {}
 
   torch::Tensor forward(const torch::Tensor& batch) override { return layers_->forward(batch); }
   void set_training(bool on) override { layers_->train(on); }
-  NamedTensors parameters() override {
-    NamedTensors all;
-    for (const auto& item : layers_->named_parameters()) {
-      all.push_back({item.key(), item.value()});
-    }
-    return all;
-  }
+  NamedTensors parameters() override { return named(layers_->named_parameters()); }
   NamedTensors buffers() override {
-    NamedTensors floats;
-    for (const auto& item : layers_->named_buffers()) {
-      if (item.value().is_floating_point()) {
-        floats.push_back({item.key(), item.value()});
-      }
-    }
+    NamedTensors floats = named(layers_->named_buffers());
+    std::erase_if(floats, [](const auto& each) { return !each.tensor.is_floating_point(); });
     return floats;
   }
+  NamedTensors others() override { return without(named(layers_->named_buffers()), buffers()); }
   void save(std::ostream& out) override { torch::save(layers_, out); }
 
  private:

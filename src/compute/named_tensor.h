@@ -24,4 +24,15 @@ inline bool holds(const NamedTensors& tensors, const torch::Tensor& tensor) {
   return false;
 }
 
+// Those of `all` that are not among `known`, each tensor once.
+inline NamedTensors without(const NamedTensors& all, const NamedTensors& known) {
+  NamedTensors others;
+  for (const NamedTensor& each : all) {
+    if (!holds(known, each.tensor) && !holds(others, each.tensor)) {
+      others.push_back(each);
+    }
+  }
+  return others;
+}
+
 }  // namespace motley

@@ -1,47 +1,54 @@
 #include "compute/optimizer_state.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
 #include <torch/optim/adagrad.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/adamw.h>
+#include <torch/optim/lbfgs.h>
 #include <torch/optim/rmsprop.h>
 #include <torch/optim/sgd.h>
 #include <torch/serialize.h>
 
 #include <cstring>
+#include <mutex>
 #include <sstream>
+#include <typeinfo>
+
+#include "compute/lbfgs_state.h"
+#include "compute/tensor_state.h"
+#include "compute/torch_error.h"
 
 namespace motley {
 namespace {
 
 namespace optim = torch::optim;
 
-std::span<float> floats_of(const torch::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
-}
-
 // A tensor like the parameter, or none.
-void tensor_state(Archive& archive, const std::string& name, torch::Tensor& tensor,
-                  const torch::Tensor& parameter) {
+void like_parameter(Archive& archive, const std::string& name, torch::Tensor& tensor,
+                    const torch::Tensor& parameter) {
   bool is_there = tensor.defined();
   archive("has_" + name, is_there);
   if (!is_there) {
+    tensor = torch::Tensor();
     return;
   }
-  tensor = archive.is_saving() ? tensor.contiguous() : torch::empty_like(parameter);
-  archive.tensor(name, floats_of(tensor));
+  if (!archive.is_saving()) {
+    tensor = torch::empty_like(parameter.detach());
+  }
+  tensor_state(archive, name, tensor);
 }
 
 void fields(Archive& archive, optim::SGDParamState& state, const torch::Tensor& parameter) {
-  tensor_state(archive, "momentum", state.momentum_buffer(), parameter);
+  like_parameter(archive, "momentum", state.momentum_buffer(), parameter);
 }
 
 template <class AdamState>
 void fields_of_adam(Archive& archive, AdamState& state, const torch::Tensor& parameter) {
   archive("step", state.step());
-  tensor_state(archive, "exp_avg", state.exp_avg(), parameter);
-  tensor_state(archive, "exp_avg_sq", state.exp_avg_sq(), parameter);
-  tensor_state(archive, "max_exp_avg_sq", state.max_exp_avg_sq(), parameter);
+  like_parameter(archive, "exp_avg", state.exp_avg(), parameter);
+  like_parameter(archive, "exp_avg_sq", state.exp_avg_sq(), parameter);
+  like_parameter(archive, "max_exp_avg_sq", state.max_exp_avg_sq(), parameter);
 }
 void fields(Archive& archive, optim::AdamParamState& state, const torch::Tensor& parameter) {
   fields_of_adam(archive, state, parameter);
@@ -52,14 +59,14 @@ void fields(Archive& archive, optim::AdamWParamState& state, const torch::Tensor
 
 void fields(Archive& archive, optim::RMSpropParamState& state, const torch::Tensor& parameter) {
   archive("step", state.step());
-  tensor_state(archive, "square_avg", state.square_avg(), parameter);
-  tensor_state(archive, "momentum", state.momentum_buffer(), parameter);
-  tensor_state(archive, "grad_avg", state.grad_avg(), parameter);
+  like_parameter(archive, "square_avg", state.square_avg(), parameter);
+  like_parameter(archive, "momentum", state.momentum_buffer(), parameter);
+  like_parameter(archive, "grad_avg", state.grad_avg(), parameter);
 }
 
 void fields(Archive& archive, optim::AdagradParamState& state, const torch::Tensor& parameter) {
   archive("step", state.step());
-  tensor_state(archive, "sum", state.sum(), parameter);
+  like_parameter(archive, "sum", state.sum(), parameter);
 }
 
 // One parameter. torch makes its state in the first step, so it may not be there yet.
@@ -100,45 +107,99 @@ void all_parameters(Archive& archive, optim::Optimizer& optimizer) {
   }
 }
 
-void bytes_of_torch(Archive& archive, optim::Optimizer& optimizer) {
-  std::vector<std::byte> bytes;
-  if (archive.is_saving()) {
-    std::ostringstream out;
-    torch::serialize::OutputArchive torch_archive;
-    optimizer.save(torch_archive);
-    torch_archive.save_to(out);
-    const std::string text = out.str();
-    bytes.resize(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+std::vector<std::int64_t> sizes_of_groups(const optim::Optimizer& optimizer) {
+  std::vector<std::int64_t> sizes;
+  for (const optim::OptimizerParamGroup& group : optimizer.param_groups()) {
+    sizes.push_back(static_cast<std::int64_t>(group.params().size()));
   }
-  archive.bytes("torch", bytes);
-  if (!archive.is_saving()) {
-    torch::serialize::InputArchive torch_archive;
-    torch_archive.load_from(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    optimizer.load(torch_archive);
+  return sizes;
+}
+
+// The state must be of an optimizer like this one.
+void expect_same(Archive& archive, const optim::Optimizer& optimizer) {
+  const std::string kind = kind_of(optimizer);
+  std::string saved_kind = kind;
+  archive("kind", saved_kind);
+  if (saved_kind != kind) {
+    throw StateError(fmt::format("the optimizer is {}, but the state is of {}", kind, saved_kind));
   }
+  const auto sizes = sizes_of_groups(optimizer);
+  auto saved_sizes = sizes;
+  archive("parameters", saved_sizes);
+  if (saved_sizes != sizes) {
+    throw StateError(fmt::format(
+        "the optimizer has groups of [{}] parameters, but the state is of one with [{}]",
+        fmt::join(sizes, ", "), fmt::join(saved_sizes, ", ")));
+  }
+}
+
+std::string bytes_in(torch::serialize::OutputArchive& archive) {
+  std::ostringstream out;
+  archive.save_to(out);
+  return std::move(out).str();
 }
 
 }  // namespace
 
-void optimizer_state(Archive& archive, optim::Optimizer& optimizer) {
-  if (dynamic_cast<optim::SGD*>(&optimizer)) {
-    all_parameters<optim::SGDParamState>(archive, optimizer);
-  } else if (dynamic_cast<optim::Adam*>(&optimizer)) {
-    all_parameters<optim::AdamParamState>(archive, optimizer);
-  } else if (dynamic_cast<optim::AdamW*>(&optimizer)) {
-    all_parameters<optim::AdamWParamState>(archive, optimizer);
-  } else if (dynamic_cast<optim::RMSprop*>(&optimizer)) {
-    all_parameters<optim::RMSpropParamState>(archive, optimizer);
-  } else if (dynamic_cast<optim::Adagrad*>(&optimizer)) {
-    all_parameters<optim::AdagradParamState>(archive, optimizer);
+std::string kind_of(const optim::Optimizer& optimizer) {
+  return c10::demangle(typeid(optimizer).name());
+}
+
+void OptimizerState::state(Archive& archive) {
+  expect_same(archive, optimizer_);
+  const std::type_info& type = typeid(optimizer_);
+  if (type == typeid(optim::SGD)) {
+    all_parameters<optim::SGDParamState>(archive, optimizer_);
+  } else if (type == typeid(optim::Adam)) {
+    all_parameters<optim::AdamParamState>(archive, optimizer_);
+  } else if (type == typeid(optim::AdamW)) {
+    all_parameters<optim::AdamWParamState>(archive, optimizer_);
+  } else if (type == typeid(optim::RMSprop)) {
+    all_parameters<optim::RMSpropParamState>(archive, optimizer_);
+  } else if (type == typeid(optim::Adagrad)) {
+    all_parameters<optim::AdagradParamState>(archive, optimizer_);
+  } else if (type == typeid(optim::LBFGS)) {
+    lbfgs_state(archive, static_cast<optim::LBFGS&>(optimizer_));
   } else {
-    bytes_of_torch(archive, optimizer);
+    bytes_of_torch(archive);
+  }
+}
+
+// save() and load() do nothing unless an optimizer overrides them.
+void OptimizerState::bytes_of_torch(Archive& archive) {
+  std::vector<std::byte> bytes;
+  if (archive.is_saving()) {
+    torch::serialize::OutputArchive torch_archive;
+    optimizer_.save(torch_archive);
+    const std::string text = bytes_in(torch_archive);
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    bytes.assign(begin, begin + text.size());
+    torch::serialize::OutputArchive nothing;
+    is_lost_ = !optimizer_.state().empty() && text.size() == bytes_in(nothing).size();
+  }
+  archive("is_lost", is_lost_);
+  archive.bytes("torch", bytes);
+  if (archive.is_saving()) {
+    return;
+  }
+  if (is_lost_) {
+    throw StateError(fmt::format("the optimizer {} is not in the state: its save() writes nothing",
+                                 kind_of(optimizer_)));
+  }
+  optimizer_.state().clear();
+  try {
+    torch::serialize::InputArchive torch_archive;
+    torch_archive.load_from(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    optimizer_.load(torch_archive);
+  } catch (const std::exception& error) {
+    throw StateError(fmt::format("the optimizer {} cannot load its state: {}", kind_of(optimizer_),
+                                 short_reason(error)));
   }
 }
 
 void generator_state(Archive& archive) {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard lock(generator.mutex());
   torch::Tensor tensor = generator.get_state();
   std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.numel()));
   std::memcpy(bytes.data(), tensor.data_ptr(), bytes.size());

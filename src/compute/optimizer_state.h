@@ -1,18 +1,57 @@
-// What a torch optimizer remembers between two steps (momenta, counters), and torch's random
-// numbers, through an Archive.
+// What a torch optimizer remembers between two steps (momenta, counters), its settings, and torch's
+// random numbers, through an Archive.
 #pragma once
 
 #include <torch/optim/optimizer.h>
+
+#include <string>
+#include <vector>
 
 #include "motley/state/archive.h"
 
 namespace motley {
 
-// Tensors of the common optimizers are stored by name; an optimizer that motley does not know is
-// stored as the bytes that torch writes. Settings such as the learning rate are not part of it.
-void optimizer_state(Archive& archive, torch::optim::Optimizer& optimizer);
+// What the optimizer remembers. Tensors of the common optimizers are stored by name. Other
+// optimizers, also those derived from a common one, are stored as the bytes that their save()
+// writes. Restoring refuses the state of another kind of optimizer. The optimizer must outlive
+// this.
+class OptimizerState {
+ public:
+  explicit OptimizerState(torch::optim::Optimizer& optimizer) : optimizer_(optimizer) {}
+
+  void state(Archive& archive);
+
+  // True if it was saved although its save() writes nothing: it cannot be restored.
+  bool is_lost() const { return is_lost_; }
+
+ private:
+  void bytes_of_torch(Archive& archive);
+
+  torch::optim::Optimizer& optimizer_;
+  bool is_lost_ = false;
+};
+
+// The settings of an optimizer that the program owns: learning rates, momenta. Schedules change
+// them, so they are saved and restored. But if the program now begins with another value than it
+// began with when the state was saved, then its new value counts. The optimizer must outlive this.
+class OptimizerSettings {
+ public:
+  // The settings are now what the program begins with.
+  explicit OptimizerSettings(torch::optim::Optimizer& optimizer);
+
+  void state(Archive& archive);
+
+ private:
+  using Values = std::vector<double>;
+
+  torch::optim::Optimizer& optimizer_;
+  std::vector<Values> at_start_;  // of each group
+};
 
 // Of torch's default generator on the CPU, which dropout uses.
 void generator_state(Archive& archive);
+
+// "torch::optim::SGD"
+std::string kind_of(const torch::optim::Optimizer& optimizer);
 
 }  // namespace motley

@@ -24,8 +24,11 @@ class TorchModel {
   // Handles of the trained parameters, in a fixed order; shared ones are listed once.
   virtual NamedTensors parameters() = 0;
   // Handles of the float state that is not trained (BatchNorm statistics), in the same way. Integer
-  // counters are left out: they cannot be averaged, and nothing depends on them.
+  // counters are left out: they cannot be averaged.
   virtual NamedTensors buffers() = 0;
+  // Handles of all other tensors, which belong to the state of a replica: frozen parameters,
+  // counters. They are of this moment: a TorchScript module may replace its counters in forward().
+  virtual NamedTensors others() = 0;
 
   // Writes what torch.jit.load reads. The same numbers give the same bytes.
   virtual void save(std::ostream& out) = 0;

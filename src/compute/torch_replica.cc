@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compute/optimizer_state.h"
+#include "compute/tensor_state.h"
 #include "compute/torch_error.h"
 #include "job/choices.h"
 
@@ -75,7 +76,10 @@ void TorchReplica::apply(double scale) {
 
 void TorchReplica::state(Archive& archive) {
   Replica::state(archive);
-  optimizer_state(archive, *optimizer_);
+  tensor_states(archive, kModelPart, network_->others());
+  // The job has its settings.
+  OptimizerState optimizer(*optimizer_);
+  archive("optimizer", optimizer);
   generator_state(archive);
 }
 

@@ -178,7 +178,7 @@ TEST(TorchReplica, GoesOnFromItsState) {
     steps(first, 0, 5);
     const State state = state_of(first);
     for (const TensorInfo& tensor : first.tensors()) {
-      EXPECT_EQ(state.tensors.at(tensor.name).shape, tensor.shape);
+      EXPECT_EQ(state.tensors.at(Replica::kModelPart + tensor.name).shape, tensor.shape);
     }
     steps(first, 5, 10);
     TorchReplica second(small_mlp(), data, train);

@@ -15,6 +15,17 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
 
+NamedTensors tensors_of(const torch::jit::Module& module) {
+  NamedTensors all;
+  for (const auto& [name, tensor] : module.named_parameters()) {
+    all.push_back({name, tensor});
+  }
+  for (const auto& [name, tensor] : module.named_buffers()) {
+    all.push_back({name, tensor});
+  }
+  return all;
+}
+
 class ScriptModel final : public TorchModel {
  public:
   explicit ScriptModel(torch::jit::Module module) : module_(std::move(module)) {}
@@ -41,6 +52,12 @@ class ScriptModel final : public TorchModel {
     }
     return floats;
   }
+  NamedTensors others() override {
+    NamedTensors known = parameters();
+    const NamedTensors floats = buffers();
+    known.insert(known.end(), floats.begin(), floats.end());
+    return without(tensors_of(module_), known);
+  }
   void save(std::ostream& out) override { module_.save(out); }
 
   const torch::jit::Module& module() const { return module_; }
@@ -59,12 +76,16 @@ bool is_whole_archive(std::string_view bytes) {
   return bytes.substr(begin).find(kEndRecord) != std::string_view::npos;
 }
 
-std::unique_ptr<ScriptModel> parse(const std::string& bytes) {
+torch::jit::Module parse_module(const std::string& bytes) {
   if (!is_whole_archive(bytes)) {
     throw std::runtime_error("it is not a zip archive, or its end is missing");
   }
   std::istringstream in(bytes);
-  return std::make_unique<ScriptModel>(torch::jit::load(in, torch::kCPU));
+  return torch::jit::load(in, torch::kCPU);
+}
+
+std::unique_ptr<ScriptModel> parse(const std::string& bytes) {
+  return std::make_unique<ScriptModel>(parse_module(bytes));
 }
 
 Status check_tensors(const std::string& path, ScriptModel& network) {
@@ -126,6 +147,11 @@ Status try_forward(const std::string& path, ScriptModel& network,
 }
 
 }  // namespace
+
+NamedTensors tensors_of_script(const std::string& bytes) {
+  return with_short_errors("not a TorchScript module as torch.jit.save or torch::save writes it",
+                           [&] { return tensors_of(parse_module(bytes)); });
+}
 
 Result<TorchModelMaker> load_torchscript(const std::string& path,
                                          const std::vector<std::int64_t>& shape,

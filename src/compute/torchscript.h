@@ -21,4 +21,8 @@ Result<TorchModelMaker> load_torchscript(const std::string& path,
                                          const std::vector<std::int64_t>& shape,
                                          std::int64_t classes);
 
+// The parameters and buffers of a module in the format of torch.jit.save and torch::save. Throws
+// std::runtime_error with one line if it is something else.
+NamedTensors tensors_of_script(const std::string& bytes);
+
 }  // namespace motley

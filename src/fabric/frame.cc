@@ -10,7 +10,7 @@ namespace motley {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x594c544d;  // "MTLY"
-constexpr std::uint16_t kVersion = 3;
+constexpr std::uint16_t kVersion = 4;
 constexpr std::size_t kWords = 48;  // bytes before the checksum
 constexpr double kMicroseconds = 1e6;
 constexpr Seconds kRound = 4294.967296;  // 2^32 microseconds
@@ -135,7 +135,7 @@ Result<Frame> FrameReader::decode_head(std::span<const std::byte> head,
     return fail("frame of version {}, this is version {}", version, kVersion);
   }
   const auto kind = get<std::uint16_t>(head, 6);
-  if (kind < 1 || kind > 3) {
+  if (kind < 1 || kind > 4) {
     return fail("frame of unknown kind {}", kind);
   }
   const auto size = get<std::uint64_t>(head, 40);

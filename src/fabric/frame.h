@@ -3,7 +3,7 @@
 //   offset  size  field
 //        0     4  magic "MTLY"
 //        4     2  version
-//        6     2  kind: hello, message, bye
+//        6     2  kind: hello, message, bye, pulse
 //        8     4  sender's rank
 //       12     2  channel
 //       14     2  term of the sender, modulo 2^16
@@ -12,9 +12,15 @@
 //       48     4  checksum of all other bytes of the head
 //       52     4  time of sending: microseconds of the run, modulo 2^32
 //
-// All numbers are little-endian. A connection begins with a hello (tag: the rank it is meant for,
-// payload: the run's token) and ends with a bye; messages come in between. Anything else is an
-// Error for that connection. Nothing is allocated before the head has been checked.
+// All numbers are little-endian. A connection begins with a hello and ends with a bye; messages
+// come in between. A pulse says only that its sender is alive. Anything else is an Error for that
+// connection. Nothing is allocated before the head has been checked.
+//
+// A hello: tag is the rank it is meant for, the payload is the run's token, the term is the one
+// from which on the sender reaches this peer. What a sender has for a peer is a stream of messages
+// that ends when either considers the other lost; `a` counts these streams from 1. Messages and the
+// bye of a stream are numbered from 1, and `b` is the number of the first that this connection
+// carries: a connection that replaces a broken one of the same stream repeats what may be missing.
 #pragma once
 
 #include <array>
@@ -28,7 +34,7 @@
 
 namespace motley {
 
-enum class FrameKind : std::uint16_t { kHello = 1, kMessage = 2, kBye = 3 };
+enum class FrameKind : std::uint16_t { kHello = 1, kMessage = 2, kBye = 3, kPulse = 4 };
 
 struct Frame {
   FrameKind kind = FrameKind::kMessage;

@@ -1,5 +1,6 @@
 #include "fabric/tcp.h"
 
+#include <fcntl.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -55,15 +56,19 @@ void enlarge_receive_buffer(int socket) {
   }
 }
 
+void keep_from_children(int socket) { fcntl(socket, F_SETFD, FD_CLOEXEC); }
+
 TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
     : driver_(driver),
       sink_(sink),
       options_(std::move(options)),
       acceptor_(driver.io()),
-      local_acceptor_(driver.io()) {
+      local_acceptor_(driver.io()),
+      tick_timer_(driver.io()) {
   MOTLEY_CHECK(options_.token.size() <= kHelloPayloadLimit, "token too long");
   const tcp::endpoint here(asio::ip::make_address(options_.address), options_.port);
   acceptor_.open(here.protocol());
+  keep_from_children(acceptor_.native_handle());
   acceptor_.set_option(tcp::acceptor::reuse_address(true));
   enlarge_receive_buffer(acceptor_.native_handle());  // accepted sockets inherit it
   acceptor_.bind(here);
@@ -73,6 +78,7 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
   endpoint_ = {options_.address, acceptor_.local_endpoint().port(), unique_name()};
   const unix_domain::endpoint here_too(std::string(1, '\0') + endpoint_.local);
   local_acceptor_.open(here_too.protocol());
+  keep_from_children(local_acceptor_.native_handle());
   local_acceptor_.bind(here_too);
   local_acceptor_.listen();
 
@@ -100,23 +106,23 @@ void TcpFabric::shut() {
   std::error_code ignored;
   acceptor_.close(ignored);
   local_acceptor_.close(ignored);
+  tick_timer_.cancel();
   for (const auto& connection : incoming_) {
     connection->shut();
   }
-  std::lock_guard lock(mutex_);
-  for (const auto& [peer, connection] : outgoing_) {
+  for (const auto& connection : all_outgoing()) {
     connection->shut();
   }
 }
 
 void TcpFabric::set_peer(Rank peer, const Endpoint& endpoint) {
   std::lock_guard lock(mutex_);
-  endpoints_[peer] = endpoint;
+  links_[peer].endpoint = endpoint;
 }
 
 void TcpFabric::send(Rank to, const Message& message) {
   MOTLEY_CHECK(!message.payload.is_phantom(), "a phantom payload on a real wire");
-  if (auto connection = outgoing(to)) {
+  if (auto connection = outgoing(to, message)) {
     if (to != kCoordinator) {
       bytes_sent_ += static_cast<std::int64_t>(kFrameBytes + message.payload.size());
     }
@@ -124,35 +130,20 @@ void TcpFabric::send(Rank to, const Message& message) {
   }
 }
 
-std::shared_ptr<TcpFabric::Outgoing> TcpFabric::outgoing(Rank to) {
+std::vector<std::shared_ptr<TcpFabric::Outgoing>> TcpFabric::all_outgoing() {
+  std::vector<std::shared_ptr<Outgoing>> all;
   std::lock_guard lock(mutex_);
-  if (auto it = outgoing_.find(to); it != outgoing_.end()) {
-    return it->second;
+  for (const auto& [peer, link] : links_) {
+    if (link.outgoing) {
+      all.push_back(link.outgoing);
+    }
   }
-  auto endpoint = endpoints_.find(to);
-  if (endpoint == endpoints_.end()) {
-    return nullptr;
-  }
-  auto connection = std::make_shared<Outgoing>(*this, to, endpoint->second);
-  outgoing_.emplace(to, connection);
-  Message hello;
-  hello.from = options_.self;
-  hello.header.tag = to;
-  hello.payload = Payload::copy_of(std::as_bytes(std::span(options_.token)));
-  connection->send(FrameKind::kHello, hello);
-  asio::post(driver_.io(), [connection] { connection->connect(); });
-  return connection;
+  return all;
 }
 
 void TcpFabric::close(double patience) {
   closing_ = true;
-  std::vector<std::shared_ptr<Outgoing>> all;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [peer, connection] : outgoing_) {
-      all.push_back(connection);
-    }
-  }
+  const auto all = all_outgoing();
   Message bye;
   bye.from = options_.self;
   for (const auto& connection : all) {
@@ -178,23 +169,13 @@ void TcpFabric::accept(Acceptor& acceptor) {
       return;
     }
     if (!error) {
+      keep_from_children(socket.native_handle());
       auto connection = std::make_shared<Incoming>(*this, std::move(socket));
       incoming_.insert(connection);
       connection->start();
     }
     accept(acceptor);
   });
-}
-
-bool TcpFabric::hears(Rank peer) const {
-  return std::any_of(incoming_.begin(), incoming_.end(),
-                     [&](const auto& connection) { return connection->peer() == peer; });
-}
-
-void TcpFabric::peer_lost(Rank peer, const std::string& reason) {
-  if (!closing_) {
-    sink_.on_peer_lost(peer, reason);
-  }
 }
 
 }  // namespace motley

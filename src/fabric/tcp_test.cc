@@ -1,120 +1,25 @@
 #include "fabric/tcp.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
-#include <asio/connect.hpp>
-#include <asio/read.hpp>
-#include <asio/write.hpp>
-#include <chrono>
-#include <deque>
-#include <map>
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
 
 #include "base/random.h"
+#include "fabric/fabric_end.h"
 
 namespace motley {
 namespace {
 
 using asio::ip::tcp;
-using namespace std::chrono_literals;
-
-constexpr auto kDeadline = 20s;
-
-// One end of a fabric and the messages that arrived there.
-class End final : public FabricSink {
- public:
-  explicit End(Rank rank, TcpOptions options = {})
-      : fabric_(driver_, *this, with(rank, std::move(options))) {}
-
-  void on_message(Message message) override {
-    std::lock_guard lock(driver_.mutex());
-    arrived_.push_back(std::move(message));
-    driver_.wake();
-  }
-  void on_peer_lost(Rank peer, const std::string& reason) override {
-    std::lock_guard lock(driver_.mutex());
-    lost_[peer] = reason;
-    driver_.wake();
-  }
-
-  Message next() {
-    std::unique_lock lock(driver_.mutex());
-    const bool came =
-        driver_.wait(lock, Driver::Clock::now() + kDeadline, [&] { return !arrived_.empty(); });
-    if (!came) {
-      throw std::runtime_error("no message came");
-    }
-    Message message = std::move(arrived_.front());
-    arrived_.pop_front();
-    return message;
-  }
-  std::string reason_for_losing(Rank peer) {
-    std::unique_lock lock(driver_.mutex());
-    driver_.wait(lock, Driver::Clock::now() + kDeadline, [&] { return lost_.contains(peer); });
-    return lost_[peer];
-  }
-
-  TcpFabric& fabric() { return fabric_; }
-  Endpoint endpoint() const { return fabric_.endpoint(); }
-
- private:
-  static TcpOptions with(Rank rank, TcpOptions options) {
-    options.self = rank;
-    options.token = "secret";
-    return options;
-  }
-
-  Driver driver_;
-  std::deque<Message> arrived_;
-  std::map<Rank, std::string> lost_;
-  TcpFabric fabric_;
-};
-
-Message text(Rank from, const std::string& words, std::int64_t tag = 0) {
-  return {from, Channel::kMethod, {.tag = tag}, Payload::copy_of(std::as_bytes(std::span(words)))};
-}
-
-std::string words_of(const Message& message) {
-  const auto bytes = message.payload.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// A plain TCP client, with a deadline so that no test hangs.
-class Stranger {
- public:
-  explicit Stranger(const Endpoint& endpoint) : socket_(io_) {
-    socket_.connect({asio::ip::make_address(endpoint.host), endpoint.port});
-  }
-  void send(std::span<const std::byte> bytes) {
-    std::error_code ignored;  // the other side may end the connection in the middle
-    asio::write(socket_, asio::buffer(bytes.data(), bytes.size()), ignored);
-  }
-  void send(FrameKind kind, const Message& message) {
-    send(encode_head(kind, message));
-    send(message.payload.bytes());
-  }
-  void hello(Rank from, Rank to, const std::string& token) {
-    Message hello = text(from, token);
-    hello.header.tag = to;
-    send(FrameKind::kHello, hello);
-  }
-  // True if the other side closed the connection.
-  bool was_ended() {
-    bool ended = false;
-    std::array<char, 1> byte{};
-    asio::async_read(socket_, asio::buffer(byte),
-                     [&](std::error_code error, std::size_t) { ended = bool(error); });
-    io_.run_for(kDeadline);
-    return ended;
-  }
-
- private:
-  asio::io_context io_;
-  tcp::socket socket_;
-};
 
 TEST(TcpFabric, CarriesMessagesBothWaysInOrder) {
-  End a(0);
-  End b(1);
+  FabricEnd a(0);
+  FabricEnd b(1);
   a.fabric().set_peer(1, b.endpoint());
   b.fabric().set_peer(0, a.endpoint());
   for (int i = 0; i < 1000; ++i) {
@@ -131,8 +36,8 @@ TEST(TcpFabric, CarriesMessagesBothWaysInOrder) {
 }
 
 TEST(TcpFabric, KeepsABorrowedPayloadThatDoesNotFitIntoTheSocket) {
-  End a(0);
-  End b(1);
+  FabricEnd a(0);
+  FabricEnd b(1);
   a.fabric().set_peer(1, b.endpoint());
   std::vector<float> values(8'000'000, 1.5F);  // 32 MB: more than any socket buffer
   a.fabric().send(1, {0, Channel::kMethod, {}, Payload::borrow(values)});
@@ -143,10 +48,40 @@ TEST(TcpFabric, KeepsABorrowedPayloadThatDoesNotFitIntoTheSocket) {
                           [](float v) { return v == 1.5F; }));
 }
 
+std::set<int> open_sockets() {
+  std::set<int> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::stoi(entry.path().filename());
+    struct stat status {};
+    if (fstat(descriptor, &status) == 0 && S_ISSOCK(status.st_mode)) {
+      sockets.insert(descriptor);
+    }
+  }
+  return sockets;
+}
+
+// A child that held them would keep connections open that are closed here.
+TEST(TcpFabric, KeepsItsSocketsFromChildren) {
+  const std::set<int> before = open_sockets();
+  FabricEnd a(0);
+  FabricEnd b(1);
+  a.fabric().set_peer(1, b.endpoint());
+  b.fabric().set_peer(0, a.endpoint());
+  a.fabric().send(1, text(0, "hi"));
+  b.fabric().send(0, text(1, "hi"));
+  a.next();
+  b.next();
+  const std::set<int> now = open_sockets();
+  EXPECT_GE(now.size() - before.size(), 8U);
+  for (const int socket : now) {
+    EXPECT_TRUE(before.contains(socket) || (fcntl(socket, F_GETFD) & FD_CLOEXEC) != 0);
+  }
+}
+
 TEST(TcpFabric, TellsAGoodbyeFromALoss) {
-  End a(0);
+  FabricEnd a(0);
   {
-    End b(1);
+    FabricEnd b(1);
     b.fabric().set_peer(0, a.endpoint());
     b.fabric().send(0, text(1, "hi"));
     EXPECT_EQ(words_of(a.next()), "hi");
@@ -155,7 +90,7 @@ TEST(TcpFabric, TellsAGoodbyeFromALoss) {
   EXPECT_EQ(a.reason_for_losing(1), "rank 1 has left the run");
 
   {
-    End c(2);
+    FabricEnd c(2);
     c.fabric().set_peer(0, a.endpoint());
     c.fabric().send(0, text(2, "hi"));
     EXPECT_EQ(words_of(a.next()), "hi");
@@ -167,7 +102,7 @@ TEST(TcpFabric, SaysWhenAPeerCannotBeReached) {
   // Bound but not listening, so that no other process can listen there.
   asio::io_context io;
   tcp::socket held(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-  End a(0);
+  FabricEnd a(0);
   a.fabric().set_peer(1, {"127.0.0.1", held.local_endpoint().port()});
   a.fabric().send(1, text(0, "anybody?"));
   EXPECT_NE(a.reason_for_losing(1).find("cannot reach rank 1"), std::string::npos);
@@ -176,42 +111,42 @@ TEST(TcpFabric, SaysWhenAPeerCannotBeReached) {
 
 // Each loses its own connection; the fabric continues for the peers that belong to the run.
 TEST(TcpFabric, ClosesConnectionsThatDoNotBelongToTheRun) {
-  End a(0);
+  FabricEnd a(0);
   const std::string garbage(100, 'x');
-  Stranger noisy(a.endpoint());
+  RawPeer noisy(a.endpoint());
   noisy.send(std::as_bytes(std::span(garbage)));
   EXPECT_TRUE(noisy.was_ended());
 
-  Stranger without_token(a.endpoint());
+  RawPeer without_token(a.endpoint());
   without_token.hello(1, 0, "guess");
   EXPECT_TRUE(without_token.was_ended());
 
-  Stranger elsewhere(a.endpoint());
+  RawPeer elsewhere(a.endpoint());
   elsewhere.hello(1, 5, "secret");
   EXPECT_TRUE(elsewhere.was_ended());
 
-  Stranger impatient(a.endpoint());
+  RawPeer impatient(a.endpoint());
   impatient.send(FrameKind::kMessage, text(1, "no hello"));
   EXPECT_TRUE(impatient.was_ended());
 
-  Stranger large_hello(a.endpoint());
+  RawPeer large_hello(a.endpoint());
   large_hello.hello(1, 0, std::string(kHelloPayloadLimit + 1, 's'));
   EXPECT_TRUE(large_hello.was_ended());
 
-  Stranger impostor(a.endpoint());
+  RawPeer impostor(a.endpoint());
   impostor.hello(1, 0, "secret");
   impostor.send(FrameKind::kMessage, text(2, "with another's rank"));
   EXPECT_TRUE(impostor.was_ended());
 
-  End b(3);
+  FabricEnd b(3);
   b.fabric().set_peer(0, a.endpoint());
   b.fabric().send(0, text(3, "I belong"));
   EXPECT_EQ(words_of(a.next()), "I belong");
 }
 
 TEST(TcpFabric, EndsAConnectionOverItsLimit) {
-  End a(0, {.payload_limit = 1000});
-  Stranger big(a.endpoint());
+  FabricEnd a(0, {.payload_limit = 1000});
+  RawPeer big(a.endpoint());
   big.hello(1, 0, "secret");
   Message claim;
   claim.from = 1;
@@ -221,17 +156,17 @@ TEST(TcpFabric, EndsAConnectionOverItsLimit) {
 }
 
 TEST(TcpFabric, EndsASilentConnection) {
-  End a(0, {.hello_deadline_s = 0.05});
-  Stranger silent(a.endpoint());
+  FabricEnd a(0, {.hello_deadline_s = 0.05});
+  RawPeer silent(a.endpoint());
   EXPECT_TRUE(silent.was_ended());
 }
 
 TEST(TcpFabric, SurvivesMutatedStreams) {
-  End a(0);
+  FabricEnd a(0);
   Random random(7);
   for (int round = 0; round < 300; ++round) {
-    Stranger stranger(a.endpoint());
-    stranger.hello(1, 0, "secret");
+    RawPeer stranger(a.endpoint());
+    stranger.hello(1, 0, "secret", 1 + round);
     Message message = text(1, std::string(static_cast<std::size_t>(random.below(500)), 'z'));
     FrameHead head = encode_head(FrameKind::kMessage, message);
     head[random.below(head.size())] ^= static_cast<std::byte>(1 + random.below(255));
@@ -239,7 +174,7 @@ TEST(TcpFabric, SurvivesMutatedStreams) {
     stranger.send(message.payload.bytes());
     EXPECT_TRUE(stranger.was_ended());
   }
-  End b(2);
+  FabricEnd b(2);
   b.fabric().set_peer(0, a.endpoint());
   b.fabric().send(0, text(2, "still there"));
   EXPECT_EQ(words_of(a.next()), "still there");

@@ -128,16 +128,46 @@ tl::unexpected<Error> at_event(const Document& document, std::size_t event, std:
   return tl::unexpected(Document::error(entry, *table.as_table()->get(key), message));
 }
 
+// Servers have no speed, and a job has as many as it says.
+Status check_server(const Job& job, const Document& document, std::size_t i) {
+  const ClusterEvent& event = job.cluster.events[i];
+  if (event.kind != EventKind::kDies && event.kind != EventKind::kFreezes) {
+    return at_event(document, i, "server",
+                    fmt::format("cluster.event[{}].server is only for kind = \"dies\" and kind = "
+                                "\"freezes\", but the kind is \"{}\"",
+                                i, name_of(event.kind)));
+  }
+  const int servers = job.strategy.ps.servers;
+  if (document.schema().method_of(job).has_servers && *event.server >= servers) {
+    return at_event(document, i, "server",
+                    fmt::format("cluster.event[{}].server is {}, but strategy.ps.servers is {} and "
+                                "servers count from 0",
+                                i, *event.server, servers));
+  }
+  return {};
+}
+
 // A real run cannot change the links between its machines.
 Status check_events(const Job& job, const Document& document, Mode mode) {
   const bool is_real = mode == Mode::kTrain || mode == Mode::kProgram;
   for (std::size_t i = 0; i < job.cluster.events.size(); ++i) {
     const ClusterEvent& event = job.cluster.events[i];
-    if (event.worker >= job.cluster.workers) {
+    const bool may_be_new = event.kind == EventKind::kJoins;
+    if (event.server) {
+      if (Status status = check_server(job, document, i); !status) {
+        return status;
+      }
+    } else if (event.worker >= job.cluster.workers && !may_be_new) {
       return at_event(document, i, "worker",
                       fmt::format("cluster.event[{}].worker is {}, but cluster.workers is {} and "
-                                  "ranks count from 0",
+                                  "workers count from 0",
                                   i, event.worker, job.cluster.workers));
+    }
+    if (is_real && concerns_members(event.kind)) {
+      return at_event(document, i, "kind",
+                      fmt::format("cluster.event[{}].kind = \"{}\" can only be simulated: a real "
+                                  "run ends when it loses a worker; remove the event",
+                                  i, name_of(event.kind)));
     }
     if (is_real && event.kind != EventKind::kSpeed) {
       return at_event(
@@ -146,6 +176,40 @@ Status check_events(const Job& job, const Document& document, Mode mode) {
                       "has the links that its machines have; remove the event",
                       i, name_of(event.kind)));
     }
+  }
+  return {};
+}
+
+Status check_members(const Job& job, const Document& document) {
+  if (job.cluster.min_workers <= job.cluster.workers) {
+    return {};
+  }
+  return tl::unexpected(document.error_at(
+      {"cluster.min_workers", "cluster.workers"},
+      fmt::format("cluster.min_workers is {}, but cluster.workers is {}: the run would begin with "
+                  "too few workers",
+                  job.cluster.min_workers, job.cluster.workers)));
+}
+
+// A real run loses its workers by itself.
+Status check_churn(const Job& job, const Document& document, Mode mode) {
+  if (!job.cluster.churn) {
+    return {};
+  }
+  const auto refused = [&](std::string_view message) {
+    return tl::unexpected(document.error_at(
+        {"cluster.churn.mtbf", "cluster.churn.mttr", "cluster.churn.seed"}, message));
+  };
+  for (const std::string_view key : {"mtbf", "mttr"}) {
+    if (!document.find(fmt::format("cluster.churn.{}", key))) {
+      return refused(fmt::format(
+          "cluster.churn.{} is missing; [cluster.churn] needs both mtbf and mttr", key));
+    }
+  }
+  if (mode == Mode::kTrain || mode == Mode::kProgram) {
+    return refused(
+        "cluster.churn can only be simulated; for a real run, give [[cluster.event]] of kind "
+        "\"dies\" and \"joins\" instead");
   }
   return {};
 }
@@ -174,6 +238,8 @@ Status check_cluster(const Job& job, const Document& document, Mode mode) {
   Status status = check_latency(job, document);
   status = status ? check_machines(job, document) : status;
   status = status ? check_events(job, document, mode) : status;
+  status = status ? check_members(job, document) : status;
+  status = status ? check_churn(job, document, mode) : status;
   return status ? check_quotas(job, document, mode) : status;
 }
 

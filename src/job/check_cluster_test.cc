@@ -187,7 +187,13 @@ TEST(Events, HaveTheKeysOfTheirKind) {
        "\"bandwidth\": remove speed, or set kind = \"speed\""},
       {"kind = 'latncy'",
        "job.toml:4: cluster.event[0].kind = \"latncy\" is not a kind of event; did you mean "
-       "\"latency\"? (available: speed, bandwidth, latency)"},
+       "\"latency\"? (available: speed, bandwidth, latency, dies, leaves, joins, freezes)"},
+      {"kind = 'freezes'", "job.toml:1: cluster.event[0] needs \"seconds\""},
+      {"kind = 'freezes'\nseconds = 0",
+       "job.toml:5: cluster.event[0].seconds is 0, but must be above 0 and at most 1000000"},
+      {"kind = 'dies'\nspeed = 1",
+       "job.toml:5: cluster.event[0].speed is only for kind = \"speed\", but the kind is "
+       "\"dies\": remove speed, or set kind = \"speed\""},
       {"kind = 'bandwidth'\nbandwidth = 0",
        "job.toml:5: cluster.event[0].bandwidth is 0, but must be from 1 to 1000000000000000"},
   };
@@ -198,8 +204,121 @@ TEST(Events, HaveTheKeysOfTheirKind) {
 
 TEST(Events, AreOfWorkersThatExist) {
   EXPECT_EQ(error_of("[[cluster.event]]\nat = 1\nworker = 4\nkind = 'latency'\nlatency = 1"),
-            "job.toml:3: cluster.event[0].worker is 4, but cluster.workers is 4 and ranks count "
-            "from 0");
+            "job.toml:3: cluster.event[0].worker is 4, but cluster.workers is 4 and workers "
+            "count from 0");
+  EXPECT_EQ(
+      good("[[cluster.event]]\nat = 1\nworker = 65535\nkind = 'joins'").cluster.events.at(0).worker,
+      65535)
+      << "a newcomer";
+}
+
+TEST(Events, OfServersAreLossesAndFreezes) {
+  const std::string text = "[[cluster.event]]\nat = 1\nserver = 1\n";
+  const std::string head = "[strategy]\nsync = 'ps_asp'\n[strategy.ps]\nservers = 2\n";
+  const auto event = good(head + text + "kind = 'freezes'\nseconds = 3").cluster.events.at(0);
+  EXPECT_EQ(event.process(), (ProcessId{ProcessKind::kServer, 1}));
+  EXPECT_EQ(good(text + "kind = 'dies'").cluster.events.size(), 1U)
+      << "a method without servers may be a variant";
+  EXPECT_EQ(error_of(head + text + "kind = 'leaves'"),
+            "job.toml:7: cluster.event[0].server is only for kind = \"dies\" and kind = "
+            "\"freezes\", but the kind is \"leaves\"");
+  EXPECT_EQ(error_of(head + text + "worker = 0\nkind = 'dies'"),
+            "job.toml:7: cluster.event[0] has both \"worker\" and \"server\": remove one");
+  EXPECT_EQ(error_of("[strategy]\nsync = 'ps_asp'\n" + text + "kind = 'dies'"),
+            "job.toml:5: cluster.event[0].server is 1, but strategy.ps.servers is 1 and servers "
+            "count from 0");
+  EXPECT_EQ(error_of("[[cluster.event]]\nat = 1\nkind = 'dies'"),
+            "job.toml:1: cluster.event[0] needs \"worker\" or \"server\"");
+}
+
+constexpr std::string_view kMemberEvents = R"([cluster]
+unit = 1
+[[cluster.event]]
+at = 1
+worker = 0
+kind = 'dies'
+[[cluster.event]]
+at = 2
+worker = 1
+kind = 'leaves'
+[[cluster.event]]
+at = 3
+worker = 0
+kind = 'joins'
+[[cluster.event]]
+at = 4
+worker = 2
+kind = 'freezes'
+seconds = 2.5
+)";
+
+TEST(Events, OfMembersAreSimulated) {
+  const auto events = good(kMemberEvents).cluster.events;
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[0].kind, EventKind::kDies);
+  EXPECT_EQ(events[1].kind, EventKind::kLeaves);
+  EXPECT_EQ(events[2].kind, EventKind::kJoins);
+  EXPECT_EQ(events[3].kind, EventKind::kFreezes);
+  EXPECT_EQ(events[3].seconds, 2.5);
+  EXPECT_EQ(error_of(kMemberEvents, {}, Mode::kTrain),
+            "job.toml:6: cluster.event[0].kind = \"dies\" can only be simulated: a real run ends "
+            "when it loses a worker; remove the event");
+}
+
+TEST(Elastic, KeysAreRead) {
+  const ClusterSpec defaults = good("").cluster;
+  EXPECT_TRUE(defaults.elastic);
+  EXPECT_EQ(defaults.min_workers, 1);
+  EXPECT_EQ(defaults.respawn, 3);
+  EXPECT_EQ(defaults.rejoin_timeout, 60);
+  EXPECT_FALSE(defaults.churn);
+  const ClusterSpec given = good(R"([cluster]
+elastic = false
+min_workers = 2
+respawn = 0
+rejoin_timeout = 1.5
+[cluster.churn]
+mtbf = 960
+mttr = 90
+)")
+                                .cluster;
+  EXPECT_FALSE(given.elastic);
+  EXPECT_EQ(given.min_workers, 2);
+  EXPECT_EQ(given.respawn, 0);
+  EXPECT_EQ(given.rejoin_timeout, 1.5);
+  EXPECT_EQ(given.churn->mtbf, 960);
+  EXPECT_EQ(given.churn->mttr, 90);
+  EXPECT_EQ(given.churn->seed, 1U);
+  EXPECT_EQ(good("", {"cluster.churn={mtbf=1,mttr=2,seed=3}"}).cluster.churn->seed, 3U);
+}
+
+TEST(Elastic, WrongValuesAreRefused) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"elastic = 1", "cluster.elastic is an integer, but should be a boolean"},
+      {"min_workers = 5",
+       "cluster.min_workers is 5, but cluster.workers is 4: the run would begin with too few "
+       "workers"},
+      {"min_workers = 0", "cluster.min_workers is 0, but must be from 1 to 65536"},
+      {"respawn = -1", "cluster.respawn is -1, but must be from 0 to 1000000"},
+      {"respwan = 1", "unknown key \"cluster.respwan\"; did you mean \"cluster.respawn\"?"},
+      {"churn.mtbf = 5", "cluster.churn.mttr is missing; [cluster.churn] needs both mtbf and mttr"},
+      {"churn.seed = 5", "cluster.churn.mtbf is missing; [cluster.churn] needs both mtbf and mttr"},
+      {"churn.mtbf = 0", "cluster.churn.mtbf is 0, but must be above 0 and at most 1000000000000"},
+      {"churn.mtfb = 1",
+       "unknown key \"cluster.churn.mtfb\"; did you mean \"cluster.churn.mtbf\"?"},
+      {"churn = 1", "cluster.churn is an integer, but should be a table"},
+  };
+  for (const auto& [text, message] : cases) {
+    EXPECT_EQ(error_of(std::string("[cluster]\n") + text), std::string("job.toml:2: ") + message);
+  }
+}
+
+TEST(Elastic, ChurnIsForSimulation) {
+  constexpr std::string_view kText = "cluster.unit = 1\n[cluster.churn]\nmtbf = 9\nmttr = 1";
+  good(kText, {}, Mode::kSimulate);
+  EXPECT_EQ(error_of(kText, {}, Mode::kTrain),
+            "job.toml:3: cluster.churn can only be simulated; for a real run, give "
+            "[[cluster.event]] of kind \"dies\" and \"joins\" instead");
 }
 
 TEST(Events, OfLinksAreForSimulation) {

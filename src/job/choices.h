@@ -33,9 +33,10 @@ inline constexpr Choice kIsolations[] = {
     choice("cgroup", Isolation::kCgroup),
 };
 inline constexpr Choice kEventKinds[] = {
-    choice("speed", EventKind::kSpeed),
-    choice("bandwidth", EventKind::kBandwidth),
-    choice("latency", EventKind::kLatency),
+    choice("speed", EventKind::kSpeed),     choice("bandwidth", EventKind::kBandwidth),
+    choice("latency", EventKind::kLatency), choice("dies", EventKind::kDies),
+    choice("leaves", EventKind::kLeaves),   choice("joins", EventKind::kJoins),
+    choice("freezes", EventKind::kFreezes),
 };
 inline constexpr Choice kSlowdownKinds[] = {{"random"}};
 

@@ -38,6 +38,7 @@ constexpr Place<ClusterEvent> event = place_in<ClusterEvent, Member>();
 constexpr Range kSize{1, 1e9};
 constexpr Range kCount{0, 1e9};
 constexpr Range kSeconds{0, 1e6};
+constexpr Range kTime{.min = 0, .max = 1e12, .above_min = true};
 constexpr Range kSpeed{1e-6, 1e6};
 constexpr Range kBytesPerSecond{1, 1e15};
 constexpr Range kHost{0, 1e6};
@@ -95,6 +96,16 @@ constexpr Belongs kTopk{[](const Job& j, const MethodSchema& method) {
                         "strategy.codec = \"topk\", unless the method chooses the ratio itself",
                         false, true};
 
+// [cluster.churn] exists if one of its keys is given.
+constexpr Belongs kChurn{.exists = [](const Job& j) { return j.cluster.churn.has_value(); }};
+template <auto Member>
+auto& made_churn(Job& j) {
+  if (!j.cluster.churn) {
+    j.cluster.churn.emplace();
+  }
+  return j.cluster.churn.value().*Member;
+}
+
 constexpr Key<Job> kKeysBeforeMethods[] = {
     {"name", job<&Job::name>, DirectoryName{}, "names the run and its directory"},
     {"seed", job<&Job::seed>, kAtLeast0,
@@ -137,6 +148,11 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
      "in parts, each with the worker's `cluster.overhead`; the whole share if not given"},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
+    {"train.checkpoint_every", job<&Job::train, &TrainSpec::checkpoint_every>, CountOrAuto{kCount},
+     "steps between checkpoints; 0 = none; `auto`: about every 10 minutes in `train`, none in "
+     "`simulate`"},
+    {"train.checkpoint_keep", job<&Job::train, &TrainSpec::checkpoint_keep>, Range{1, 1e6},
+     "how many of the newest checkpoints stay, besides the one with the best accuracy"},
     {"train.optimizer", job<&Job::train, &TrainSpec::optimizer>, OneOf{"an optimizer", kOptimizers},
      "the optimizer that updates the model", kBuilt},
     {"train.lr", job<&Job::train, &TrainSpec::lr>, kAbove0, "learning rate", kBuilt},
@@ -228,10 +244,28 @@ constexpr Key<Job> kKeysAfterMethods[] = {
      OneOf{"a kind of isolation", kIsolations},
      "how `train` gives workers their speeds: by pacing, or by CPU quotas, which need "
      "permission to use cgroups"},
+    {"cluster.elastic", job<&Job::cluster, &ClusterSpec::elastic>, YesOrNo{},
+     "whether the run goes on when a worker is lost; if not, it ends"},
+    {"cluster.min_workers", job<&Job::cluster, &ClusterSpec::min_workers>, Range{1, 65536},
+     "with fewer workers the run waits for others, and ends if none come in time"},
+    {"cluster.respawn", job<&Job::cluster, &ClusterSpec::respawn>, Range{0, 1e6},
+     "how often each lost worker or server is started again"},
+    {"cluster.rejoin_timeout", job<&Job::cluster, &ClusterSpec::rejoin_timeout>, kSeconds,
+     "seconds that a run with fewer than `cluster.min_workers` workers waits for others"},
     {"cluster.slowdown", job<&Job::cluster, &ClusterSpec::slowdowns>, Tables{},
      "random slowdowns; any number of them"},
     {"cluster.event", job<&Job::cluster, &ClusterSpec::events>, Tables{},
-     "changes of a worker's speed or link during the run; any number of them"},
+     "what happens to workers and servers during the run: changes of speed or link, losses, "
+     "freezes, joins; any number of them"},
+
+    {"cluster.churn.mtbf", &made_churn<&Churn::mtbf>, kTime,
+     "mean seconds until a worker dies, of each worker; random deaths and returns need this and "
+     "`cluster.churn.mttr` (simulate)",
+     kChurn},
+    {"cluster.churn.mttr", &made_churn<&Churn::mttr>, kTime,
+     "mean seconds until a worker joins in the place of one that has died (simulate)", kChurn},
+    {"cluster.churn.seed", &made_churn<&Churn::seed>, kAtLeast0,
+     "seed of these random times; 1 if not given (simulate)", kChurn},
 };
 
 // Of entries in a list of tables.
@@ -253,14 +287,26 @@ constexpr Key<RandomSlowdown> kSlowdownKeys[] = {
 constexpr Key<ClusterEvent> kEventKeys[] = {
     {"at", event<&ClusterEvent::at>, Range{0, 1e12}, "seconds since the run began", kNeeded},
     {"kind", event<&ClusterEvent::kind>, OneOf{"a kind of event", kEventKinds},
-     "what changes: the worker's speed, or the link of its machine (simulate)"},
-    {"worker", event<&ClusterEvent::worker>, Range{0, 65535}, "the worker's rank, counted from 0",
-     kNeeded},
+     "what happens: the worker's speed changes, or the link of its machine (simulate); the worker "
+     "dies without a word, leaves in order, joins, or stands still"},
+    {"worker",
+     event<&ClusterEvent::worker>,
+     Range{0, 65535},
+     "the worker's number, counted from 0; one that joins may be beyond `cluster.workers`",
+     {.needed = true, .instead_of = "server"}},
+    {"server",
+     event<&ClusterEvent::server>,
+     Range{0, 65535},
+     "instead of `worker`: the number of a parameter server that dies or stands still, counted "
+     "from 0 (simulate)",
+     {.instead_of = "worker"}},
     {"speed", event<&ClusterEvent::speed>, kSpeed, "its speed from then on", needed_for("speed")},
     {"bandwidth", event<&ClusterEvent::bandwidth>, kBytesPerSecond,
      "bytes per second of the link from then on, in each direction", needed_for("bandwidth")},
     {"latency", event<&ClusterEvent::latency>, kSeconds,
      "seconds of delay of the link from then on", needed_for("latency")},
+    {"seconds", event<&ClusterEvent::seconds>, Range{0, 1e6, true}, "how long it stands still",
+     needed_for("freezes")},
 };
 
 }  // namespace

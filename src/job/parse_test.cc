@@ -251,9 +251,33 @@ TEST(ParseJob, MicroBatchesAreOneIntegerOrOnePerWorker) {
   }
 }
 
+TEST(ParseJob, CheckpointsAreEverySoManyStepsOrAuto) {
+  const auto every = [](const std::string& value) {
+    const auto job = parse_job(job_schema(), "", "job.toml",
+                               std::vector{"train.checkpoint_every=" + value}, Mode::kConfig);
+    EXPECT_TRUE(job) << job.error().message;
+    return job->train.checkpoint_every;
+  };
+  EXPECT_EQ(parse_job(job_schema(), "", "job.toml", {}, Mode::kTrain)->train.checkpoint_every, -1);
+  EXPECT_EQ(every("auto"), -1);
+  EXPECT_EQ(every("'auto'"), -1);
+  EXPECT_EQ(every("0"), 0);
+  EXPECT_EQ(every("500"), 500);
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {"-1", "train.checkpoint_every is -1, but must be from 0 to 1000000000"},
+      {"1.5", "train.checkpoint_every is a float, but should be an integer or \"auto\""},
+      {"'often'", "train.checkpoint_every = \"often\" should be an integer or \"auto\""},
+  };
+  for (const auto& [value, message] : mistakes) {
+    EXPECT_EQ(error_of("train.checkpoint_every = " + value), "job.toml:1: " + message);
+  }
+  EXPECT_EQ(error_of("train.checkpoint_keep = 0"),
+            "job.toml:1: train.checkpoint_keep is 0, but must be from 1 to 1000000");
+}
+
 TEST(ParseJob, EntriesOfListsNeedAllTheirKeys) {
   EXPECT_EQ(error_of("\n[[cluster.event]]\nat = 1\nspeed = 2"),
-            "job.toml:2: cluster.event[0] needs \"worker\"");
+            "job.toml:2: cluster.event[0] needs \"worker\" or \"server\"");
 }
 
 std::vector<std::string_view> names_of_methods() {

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "job/difference.h"
 #include "job/document.h"
 #include "job/keys.h"
 #include "job/value.h"
@@ -15,7 +16,10 @@ namespace {
 
 // A value as TOML; empty if there is nothing to print.
 template <class Number>
-requires std::is_arithmetic_v<Number> std::string as_toml(Number number, const Rule&) {
+requires std::is_arithmetic_v<Number> std::string as_toml(Number number, const Rule& rule) {
+  if (std::holds_alternative<CountOrAuto>(rule) && number == static_cast<Number>(kAutoValue)) {
+    return quote(kAuto);
+  }
   return fmt::format("{}", number);  // doubles: the shortest text that reads back the same
 }
 
@@ -70,9 +74,21 @@ constexpr bool is_table_list<std::vector<RandomSlowdown>& (*)(Record&)> = true;
 template <class Record>
 constexpr bool is_table_list<std::vector<ClusterEvent>& (*)(Record&)> = true;
 
-// The value of `key` in `record`; empty for a list of tables, which is not a single value.
+bool exists(const Key<Job>& key, const Job& job) {
+  return !key.belongs.exists || key.belongs.exists(job);
+}
+template <class Record>
+bool exists(const Key<Record>&, const Record&) {
+  return true;
+}
+
+// The value of `key` in `record`; empty for a list of tables, which is not a single value, and
+// for a value that is not there.
 template <class Record>
 std::string value_of(Record& record, const Key<Record>& key) {
+  if (!exists(key, record)) {
+    return {};
+  }
   return std::visit(
       [&]<class Place>(Place place) -> std::string {
         if constexpr (std::is_same_v<Place, std::monostate>) {
@@ -100,8 +116,11 @@ std::string tables_of(Job& job, const Key<Job>& key) {
     for (Record& record : list) {
       text += fmt::format("\n[[{}]]\n", key.name);
       for (const Key<Record>& inner : keys<Record>()) {
-        if (applies(inner, record)) {
-          text += fmt::format("{} = {}\n", inner.name, value_of(record, inner));
+        const std::string value = value_of(record, inner);
+        const Key<Record>* other = find_key<Record>(inner.belongs.instead_of);
+        const bool is_other = other && inner.belongs.needed && !value_of(record, *other).empty();
+        if (applies(inner, record) && !value.empty() && !is_other) {
+          text += fmt::format("{} = {}\n", inner.name, value);
         }
       }
     }
@@ -124,7 +143,7 @@ std::string text_of(const JobSchema& schema, Job job,
   std::string_view section;
   for (const Key<Job>& key : schema.keys()) {
     const std::string value = value_of(job, key);
-    if (!wanted(key, value)) {
+    if (!exists(key, job) || !wanted(key, value)) {
       continue;
     }
     if (section_of(key.name) != section) {
@@ -146,6 +165,9 @@ std::string kind_of_value(const Key<Record>& key) {
     const bool is_number = std::holds_alternative<double& (*)(Record&)>(key.place) ||
                            std::holds_alternative<std::optional<double>& (*)(Record&)>(key.place);
     return fmt::format("{} {}", is_number ? "number" : "integer", describe(*range));
+  }
+  if (const auto* count = std::get_if<CountOrAuto>(&key.rule)) {
+    return fmt::format("integer {}, or `\"{}\"`", describe(count->range), kAuto);
   }
   if (const auto* list = std::get_if<PerWorker>(&key.rule)) {
     const bool are_integers = !std::holds_alternative<std::vector<double>& (*)(Record&)>(key.place);
@@ -253,6 +275,23 @@ std::string describe_keys(const JobSchema& schema, std::string_view method) {
         key.place);
   }
   return text;
+}
+
+std::vector<KeyDifference> differences(const JobSchema& schema, const Job& first,
+                                       const Job& second) {
+  Job a = first;  // copies, because a Place gives mutable access
+  Job b = second;
+  const auto shown = [&](Job& job, const Key<Job>& key) {
+    return schema.applies(key, job) ? value_of(job, key) : "";
+  };
+  std::vector<KeyDifference> found;
+  for (const Key<Job>& key : schema.keys()) {
+    KeyDifference each{std::string(key.name), shown(a, key), shown(b, key)};
+    if (each.first != each.second) {
+      found.push_back(std::move(each));
+    }
+  }
+  return found;
 }
 
 }  // namespace motley

@@ -50,12 +50,22 @@ Stored check_range(Number number, const toml::node& value, const std::string& la
 template <std::integral Integer>
 requires(!std::same_as<Integer, bool>) Stored
     read(Integer& place, const toml::node& value, const std::string& label, const Rule& rule) {
+  const auto* or_auto = std::get_if<CountOrAuto>(&rule);
+  const auto* text = value.as_string();
+  if (or_auto && text && text->get() == kAuto) {
+    place = static_cast<Integer>(kAutoValue);
+    return {};
+  }
   const auto* integer = value.as_integer();
   if (!integer) {
-    return problem(value, wrong_type(label, value, "an integer"));
+    const std::string wanted = or_auto ? fmt::format("an integer or \"{}\"", kAuto) : "an integer";
+    return problem(value, or_auto && text
+                              ? fmt::format("{} = \"{}\" should be {}", label, text->get(), wanted)
+                              : wrong_type(label, value, wanted));
   }
   place = static_cast<Integer>(integer->get());
-  return check_range(integer->get(), value, label, std::get<Range>(rule));
+  return check_range(integer->get(), value, label,
+                     or_auto ? or_auto->range : std::get<Range>(rule));
 }
 
 Stored read(double& place, const toml::node& value, const std::string& label, const Rule& rule) {
@@ -283,8 +293,15 @@ Stored check_keys(const Record& record, const toml::table& table, const std::str
     }
   }
   for (const Key<Record>& key : keys<Record>()) {
-    if (key.belongs.needed && applies(key, record) && !table.contains(key.name)) {
-      return problem(table, fmt::format("{} needs \"{}\"", label, key.name));
+    const std::string_view other = key.belongs.instead_of;
+    const bool has_other = !other.empty() && table.contains(other);
+    if (has_other && table.contains(key.name)) {
+      return problem(*table.get(other), fmt::format("{} has both \"{}\" and \"{}\": remove one",
+                                                    label, key.name, other));
+    }
+    if (key.belongs.needed && applies(key, record) && !table.contains(key.name) && !has_other) {
+      return problem(table, fmt::format("{} needs \"{}\"{}", label, key.name,
+                                        other.empty() ? "" : fmt::format(" or \"{}\"", other)));
     }
   }
   return {};

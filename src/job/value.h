@@ -4,11 +4,16 @@
 #include <toml++/toml.h>
 
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "job/keys.h"
 
 namespace motley {
+
+// The word that stands for no number where CountOrAuto allows it, and how it is stored.
+inline constexpr std::string_view kAuto = "auto";
+inline constexpr std::int64_t kAutoValue = -1;
 
 // What is wrong with a value, and the part of the value that is wrong.
 struct Problem {

@@ -4,8 +4,14 @@
 // A node may run several terms, one after the other. Messages and forgotten peers belong to a
 // term; lost peers, control messages and the end of the run do not. A message of an earlier term is
 // dropped; one of a later term, from a peer that was faster, waits until that begins.
+//
+// Messages come from processes and are received from ranks: each term says which process has which
+// rank. Processes that are not members of the term are not heard. Control messages, which belong to
+// no term, keep the number of the process.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -13,6 +19,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "motley/node/message.h"
 #include "motley/node/node.h"
@@ -26,9 +33,17 @@ class Mailbox {
   Mailbox& operator=(Mailbox&&) = delete;  // messages use the memory of their own mailbox
 
   void put(Message message) {
-    const int ahead = is_of_term(message) ? terms_ahead(message) : 0;
-    if (ahead >= 0) {
-      (ahead == 0 ? arrived_ : early_).push_back(std::move(message));
+    if (!is_of_term(message)) {
+      arrived_.push_back(std::move(message));
+      return;
+    }
+    const int ahead = terms_ahead(message);
+    if (ahead > 0) {
+      early_.push_back(std::move(message));
+    } else if (const auto rank = rank_of(message.from); ahead == 0 && rank) {
+      message.from = *rank;
+      ++arrived_in_term_;
+      arrived_.push_back(std::move(message));
     }
   }
 
@@ -61,11 +76,16 @@ class Mailbox {
       term_end_ = std::move(reason);
     }
   }
-  // Empties the mailbox for the next term. A stop remains in effect. Without a number the term has
-  // the number of the last one: then messages that are under way arrive in it.
-  void begin_term(std::optional<std::uint16_t> number = {}) {
+  // Drops the messages of earlier terms. A stop remains in effect. Without a number the term has
+  // the number of the last one: then what has arrived is dropped, and what is under way is not.
+  // `processes`: of each rank; if empty, a process and its rank have the same number.
+  void begin_term(std::optional<std::uint16_t> number = {}, std::vector<Rank> processes = {}) {
     term_ = number.value_or(term_);
-    std::erase_if(arrived_, is_of_term);
+    processes_ = std::move(processes);
+    std::erase_if(arrived_, [&](const Message& message) {
+      return is_of_term(message) && (!number || terms_ahead(message) < 0);
+    });
+    arrived_in_term_ = static_cast<std::uint64_t>(std::ranges::count_if(arrived_, is_of_term));
     forgotten_.clear();
     term_end_.reset();
     std::pmr::deque<Message> early = std::move(early_);
@@ -75,6 +95,12 @@ class Mailbox {
     }
   }
   std::uint16_t term() const { return term_; }
+  // Messages of this term that have arrived so far.
+  std::uint64_t arrived_in_term() const { return arrived_in_term_; }
+  // The process of this rank.
+  Rank process_of(Rank rank) const {
+    return rank < 0 || processes_.empty() ? rank : processes_.at(static_cast<std::size_t>(rank));
+  }
 
   bool run_stopped() const { return stopped_.has_value(); }
   bool term_ended() const { return term_end_.has_value(); }
@@ -94,13 +120,27 @@ class Mailbox {
     return static_cast<std::int16_t>(static_cast<std::uint16_t>(message.term - term_));
   }
 
+  std::optional<Rank> rank_of(Rank process) const {
+    if (process < 0 || processes_.empty()) {
+      return process;
+    }
+    const auto found = std::ranges::find(processes_, process);
+    return found == processes_.end() ? std::nullopt
+                                     : std::optional(static_cast<Rank>(found - processes_.begin()));
+  }
+
+  // The end of a term does not end control messages: they say what follows.
   void throw_if_hopeless(Match match) const {
-    throw_if_over();
-    for (const auto& [peer, reason] : lost_) {
+    const bool is_control = match.channel == Channel::kControl;
+    if (!is_control || run_stopped()) {
+      throw_if_over();
+    }
+    for (const auto& [process, reason] : lost_) {
+      const std::optional<Rank> peer = is_control ? process : rank_of(process);
       const bool waited_for =
-          match.from == peer || (match.from == kAnyRank && !forgotten_.contains(peer));
+          peer && (match.from == *peer || (match.from == kAnyRank && !forgotten_.contains(*peer)));
       if (waited_for) {
-        throw Interrupted(peer, reason);
+        throw Interrupted(*peer, reason);
       }
     }
   }
@@ -111,8 +151,10 @@ class Mailbox {
   std::pmr::deque<Message> arrived_{memory_.get()};
   std::pmr::deque<Message> early_{memory_.get()};  // of later terms
   std::uint16_t term_ = 0;
-  std::map<Rank, std::string> lost_;
-  std::set<Rank> forgotten_;
+  std::vector<Rank> processes_;  // by rank
+  std::uint64_t arrived_in_term_ = 0;
+  std::map<Rank, std::string> lost_;  // by process
+  std::set<Rank> forgotten_;          // by rank
   std::optional<std::string> stopped_;
   std::optional<std::string> term_end_;
 };

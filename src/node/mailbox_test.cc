@@ -106,14 +106,14 @@ TEST(Mailbox, AStopThrowsOnceNothingMatches) {
 
 TEST(Mailbox, AnEndedTermThrowsOnceNothingMatches) {
   Mailbox box;
-  box.put(message(1, 10));
+  box.put(message(1, 10, kOther));
   box.end_term("worker 3 was lost");
   box.end_term("a later reason");
   EXPECT_TRUE(box.term_ended());
   EXPECT_FALSE(box.run_stopped());
-  EXPECT_EQ(take_tag(box, {Channel::kControl}), 10);
+  EXPECT_EQ(take_tag(box, {kOther}), 10);
   try {
-    box.take({Channel::kControl});
+    box.take({kOther});
     FAIL();
   } catch (const Interrupted& interrupted) {
     EXPECT_EQ(interrupted.peer(), kAnyRank);
@@ -172,6 +172,15 @@ TEST(Mailbox, MessagesOfEarlierTermsAreDroppedAndThoseOfLaterOnesWait) {
   EXPECT_FALSE(mailbox.take({method_channel(0)}));
 }
 
+// Others may begin a term first: what they send is there when this process begins it.
+TEST(Mailbox, AMessageOfTheTermThatBeginsStays) {
+  Mailbox mailbox;
+  mailbox.begin_term(5);
+  mailbox.put(of_term(5, 1));
+  mailbox.begin_term(5);
+  EXPECT_EQ(mailbox.take({method_channel(0)})->header.tag, 1);
+}
+
 TEST(Mailbox, NumbersOfTermsMayWrapAround) {
   Mailbox mailbox;
   mailbox.begin_term(65535);
@@ -189,6 +198,37 @@ TEST(Mailbox, ControlMessagesBelongToNoTerm) {
   mailbox.put(std::move(message));
   mailbox.begin_term(3);
   EXPECT_EQ(mailbox.take({Channel::kControl})->header.tag, 1);
+}
+
+// Processes 4 and 9 are ranks 0 and 1.
+TEST(Mailbox, MessagesComeFromProcessesAndAreReceivedFromRanks) {
+  Mailbox mailbox;
+  Message early = of_term(2, 7);
+  early.from = 9;
+  mailbox.put(std::move(early));
+  mailbox.begin_term(2, {4, 9});
+  EXPECT_EQ(mailbox.process_of(1), 9);
+  EXPECT_EQ(mailbox.process_of(kCoordinator), kCoordinator);
+  EXPECT_EQ(mailbox.arrived_in_term(), 1U);
+  EXPECT_EQ(mailbox.take({method_channel(0), 1})->header.tag, 7);
+  Message foreign = of_term(2, 8);
+  foreign.from = 1;
+  mailbox.put(std::move(foreign));
+  EXPECT_FALSE(mailbox.take({method_channel(0)})) << "process 1 is not a member";
+  mailbox.lose(9, "gone");
+  EXPECT_EQ(missed(mailbox, {method_channel(0), 1}), 1);
+  EXPECT_EQ(missed(mailbox, {method_channel(0), 0}), std::nullopt);
+  mailbox.put(message(9, 3));
+  EXPECT_EQ(mailbox.take({Channel::kControl})->from, 9) << "a control message is of a process";
+}
+
+TEST(Mailbox, TheEndOfATermDoesNotEndControlMessages) {
+  Mailbox mailbox;
+  mailbox.end_term("over");
+  EXPECT_FALSE(mailbox.take({Channel::kControl}));
+  EXPECT_EQ(missed(mailbox, {method_channel(0)}), kAnyRank);
+  mailbox.stop("the run is over");
+  EXPECT_EQ(missed(mailbox, {Channel::kControl}), kAnyRank);
 }
 
 }  // namespace

@@ -74,14 +74,24 @@ Result<AppendedFile> AppendedFile::continue_after(const fs::path& path, std::int
   if (size == std::string::npos) {
     return fail("{}: has fewer than {} lines", path.string(), lines);
   }
+  return continue_at(path, size);
+}
+
+Result<AppendedFile> AppendedFile::continue_at(const fs::path& path, std::size_t bytes) {
+  std::error_code problem;
+  const std::uintmax_t size = fs::file_size(path, problem);
+  if (problem || size < bytes) {
+    return fail("{}: {}", path.string(),
+                problem ? problem.message() : fmt::format("has fewer than {} bytes", bytes));
+  }
   auto file = open_at_end(path, 0);
   if (!file) {
     return tl::unexpected(file.error());
   }
-  if (::ftruncate(file->get(), static_cast<off_t>(size)) != 0) {
+  if (::ftruncate(file->get(), static_cast<off_t>(bytes)) != 0) {
     return not_written(path, errno);
   }
-  return AppendedFile(path, std::move(*file), size);
+  return AppendedFile(path, std::move(*file), bytes);
 }
 
 Status AppendedFile::append(std::string_view bytes) {

@@ -31,6 +31,11 @@ class AppendedFile {
   // fewer complete lines.
   static Result<AppendedFile> continue_after(const std::filesystem::path& path, std::int64_t lines);
 
+  // The same, by bytes.
+  static Result<AppendedFile> continue_at(const std::filesystem::path& path, std::size_t bytes);
+
+  std::size_t size() const { return size_; }
+
   // On failure the file is as it was before.
   Status append(std::string_view bytes);
   // `line` has no newline. A line that cannot be written is kept and written with the next one.

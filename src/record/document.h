@@ -15,6 +15,8 @@ namespace motley {
 struct Moment {
   std::optional<Seconds> eta;                 // estimated wall-clock seconds until the run ends
   std::function<Activity(Rank)> activity_of;  // what a worker is doing; unset when the run is over
+  // Nothing new has come for so many wall-clock seconds, which is too long: rates are no news.
+  std::optional<Seconds> stale_for = {};
 };
 
 nlohmann::ordered_json document_of(const RunRecord& record, const Moment& moment = {});

@@ -2,9 +2,13 @@
 
 #include <bit>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include "base/crc32c.h"
+#include "record/whole_file.h"
 
 namespace motley {
 namespace {
@@ -84,6 +88,61 @@ std::string record_of(std::string_view data) {
   return record;
 }
 
+template <class T>
+T get(std::string_view bytes, std::size_t at) {
+  T value{};
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+constexpr std::size_t kRecordHead = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+
+// The length of the record at the beginning of `bytes`; 0 if it is not whole.
+std::size_t record_length(std::string_view bytes) {
+  if (bytes.size() < kRecordHead) {
+    return 0;
+  }
+  const auto size = get<std::uint64_t>(bytes, 0);
+  if (size > bytes.size() - kRecordHead) {
+    return 0;
+  }
+  const std::string record = record_of(bytes.substr(kRecordHead, size));
+  return bytes.starts_with(record) ? record.size() : 0;
+}
+
+// Of an event that add() has written; none of others.
+std::optional<std::int64_t> step_in(std::string_view event) {
+  std::string key;
+  put_key(key, kEventStep, Wire::kVarint);
+  const std::size_t head = event_at(0).size();
+  if (event.size() <= head || !event.substr(head).starts_with(key)) {
+    return std::nullopt;
+  }
+  std::uint64_t step = 0;
+  int shift = 0;
+  for (const char each : event.substr(head + key.size())) {
+    step |= static_cast<std::uint64_t>(each & 0x7f) << shift;
+    shift += 7;
+    if ((each & 0x80) == 0 || shift >= 64) {
+      break;
+    }
+  }
+  return static_cast<std::int64_t>(step);
+}
+
+std::string events_up_to(std::string_view bytes, std::int64_t step) {
+  std::string kept;
+  while (const std::size_t length = record_length(bytes)) {
+    const std::string_view event =
+        bytes.substr(kRecordHead, length - kRecordHead - sizeof(std::uint32_t));
+    if (step_in(event).value_or(0) <= step) {
+      kept += bytes.substr(0, length);
+    }
+    bytes.remove_prefix(length);
+  }
+  return kept;
+}
+
 }  // namespace
 
 Result<EventFile> EventFile::create(const std::filesystem::path& path, double wall_time) {
@@ -98,6 +157,25 @@ Result<EventFile> EventFile::create(const std::filesystem::path& path, double wa
     return tl::unexpected(status.error());
   }
   return file;
+}
+
+// Tags are described once more, which does no harm.
+Result<EventFile> EventFile::continue_after(const std::filesystem::path& path, std::int64_t step) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string before(std::istreambuf_iterator<char>(file), {});
+  const std::string kept = events_up_to(before, step);
+  if (kept.empty()) {
+    return fail("{}: is not a file of TensorBoard", path.string());
+  }
+  // Evaluations come late, so an event that goes may stand before one that stays.
+  if (!before.starts_with(kept)) {
+    if (const Status status = replace_file(path, kept, Durable::kNo); !status) {
+      return tl::unexpected(status.error());
+    }
+  }
+  return AppendedFile::continue_at(path, kept.size()).map([](AppendedFile&& appended) {
+    return EventFile(std::move(appended));
+  });
 }
 
 Status EventFile::add(double wall_time, std::int64_t step,

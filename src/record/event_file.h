@@ -34,6 +34,10 @@ class EventFile {
   static Result<EventFile> create(const std::filesystem::path& path,
                                   double wall_time = static_cast<double>(std::time(nullptr)));
 
+  // Opens an existing file and removes the events after this step, and what is damaged at its end.
+  // Fails if the file is not one of these.
+  static Result<EventFile> continue_after(const std::filesystem::path& path, std::int64_t step);
+
   // `wall_time` is in seconds since 1970. Values are stored as 32-bit floats; NaN and infinity are
   // allowed.
   Status add(double wall_time, std::int64_t step,

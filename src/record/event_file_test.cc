@@ -67,6 +67,29 @@ TEST(EventFile, ARecordThatDoesNotFitIsRemovedAndCanBeRetried) {
   EXPECT_EQ(contents(path), contents(whole));  // "b" is described there too
 }
 
+// An evaluation of step 2 comes after the figures of step 3.
+TEST(EventFile, GoesOnAfterAStep) {
+  ScratchDir scratch;
+  const std::string path = scratch.file("cut");
+  const std::string whole = scratch.file("whole");
+  auto cut = EventFile::create(path, 0);
+  auto other = EventFile::create(whole, 0);
+  ASSERT_TRUE(cut && other);
+  for (const std::int64_t step : {1, 2, 300, 2, 301}) {
+    ASSERT_TRUE(cut->add(1, step, {{"a", 1}}));
+    ASSERT_TRUE(step > 2 || other->add(1, step, {{"a", 1}}));
+  }
+  std::ofstream(path, std::ios::app) << "half a record";
+  ASSERT_TRUE(EventFile::continue_after(path, 2));
+  EXPECT_EQ(contents(path), contents(whole));
+  auto again = EventFile::continue_after(path, 2);
+  ASSERT_TRUE(again);
+  ASSERT_TRUE(again->add(1, 300, {{"a", 1}}));
+  EXPECT_TRUE(contents(path).starts_with(contents(whole)));
+  EXPECT_FALSE(EventFile::continue_after(scratch.write("foreign", "text"), 2));
+  EXPECT_FALSE(EventFile::continue_after(scratch.file("nowhere"), 2));
+}
+
 TEST(EventFile, MovesWithItsFile) {
   ScratchDir scratch;
   auto first = EventFile::create(scratch.file("first"), 0);

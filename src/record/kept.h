@@ -30,6 +30,19 @@ class Kept {
     }
   }
 
+  // Removes those for which `is_unwanted(entry)` holds; it may change the others.
+  template <class Unwanted>
+  void remove_if(Unwanted is_unwanted) {
+    std::vector<Entry> wanted;
+    for_each([&](Entry entry) {
+      if (!is_unwanted(entry)) {
+        wanted.push_back(std::move(entry));
+      }
+    });
+    entries_ = std::move(wanted);
+    oldest_ = 0;
+  }
+
   // `columns(entries)` saves or restores the entries; to restore, it gets as many as there were.
   template <class Columns>
   void state(Archive& archive, Columns columns) {

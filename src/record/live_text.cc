@@ -56,6 +56,10 @@ std::string doing_text(const Activity& activity) {
   return activity.waits_for >= 0 ? fmt::format("waits for {}", activity.waits_for) : "waits";
 }
 
+std::string now_text(const Moment& moment, Rank rank) {
+  return moment.activity_of ? doing_text(moment.activity_of(rank)) : "";
+}
+
 std::string straggler_text(const Straggler& straggler) {
   return fmt::format("straggler: worker {} {}", straggler.rank, straggler.reason);
 }
@@ -111,7 +115,9 @@ std::string progress_line(const RunRecord& record, const Moment& moment) {
   const auto steps = [&](std::int64_t samples) { return (samples + batch - 1) / batch; };
   std::string text =
       fmt::format("step {}/{}", steps(record.samples()), steps(record.facts().limit));
-  if (record.seconds() > 0) {
+  if (moment.stale_for) {
+    text += fmt::format("  no progress for {:.0f} s", std::floor(*moment.stale_for));
+  } else if (record.seconds() > 0) {
     text += fmt::format("  {:.0f} samples/s", record.samples_per_second());
   }
   if (record.train_loss()) {
@@ -141,14 +147,16 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
   }
   for (std::size_t i = 0; i < shown; ++i) {
     const Rank rank = paces[i].rank;
-    lines.push_back(fmt::format("  {:>6}  {:>9}  {:>5}  {:>5}  {}", rank, speed_text(paces[i]),
-                                record.workers()[i].latest.share, wait_text(paces[i]),
-                                moment.activity_of ? doing_text(moment.activity_of(rank)) : ""));
+    const bool stale = moment.stale_for.has_value();
+    lines.push_back(fmt::format("  {:>6}  {:>9}  {:>5}  {:>5}  {}", rank,
+                                stale ? "-" : speed_text(paces[i]),
+                                record.workers()[i].latest.share, stale ? "-" : wait_text(paces[i]),
+                                now_text(moment, rank)));
   }
   if (shown < paces.size() && space > 0) {
     lines.push_back(fmt::format("  and {} more workers", paces.size() - shown));
   }
-  if (const auto straggler = find_straggler(paces)) {
+  if (const auto straggler = find_straggler(paces); straggler && !moment.stale_for) {
     lines.push_back("  " + straggler_text(*straggler));
   }
   if (lines.size() + 1 > room.rows) {  // the bar is the most important line
@@ -164,12 +172,19 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
 std::vector<std::string> plain_lines(const RunRecord& record, const Moment& moment) {
   std::vector<std::string> lines = {progress_line(record, moment)};
   const auto paces = record.recent();
-  if (paces.size() <= kMostPlainWorkers) {
-    for (const WorkerPace& worker : paces) {
-      lines.push_back(fmt::format(
-          "[rank {}] {} samples/s, share {}, waits {}", worker.rank, speed_text(worker),
-          record.workers()[static_cast<std::size_t>(worker.rank)].latest.share, wait_text(worker)));
+  const bool few = paces.size() <= kMostPlainWorkers;
+  if (moment.stale_for) {
+    for (std::size_t i = 0; few && moment.activity_of && i < paces.size(); ++i) {
+      lines.push_back(
+          fmt::format("[rank {0}] {1}", paces[i].rank, now_text(moment, paces[i].rank)));
     }
+    return lines;
+  }
+  for (std::size_t i = 0; few && i < paces.size(); ++i) {
+    const Rank rank = paces[i].rank;
+    lines.push_back(fmt::format(
+        "[rank {}] {} samples/s, share {}, waits {}", rank, speed_text(paces[i]),
+        record.workers()[static_cast<std::size_t>(rank)].latest.share, wait_text(paces[i])));
   }
   if (const auto straggler = find_straggler(paces)) {
     lines.push_back(straggler_text(*straggler));

@@ -100,5 +100,27 @@ TEST(LiveText, InALogEveryLineHasItsRank) {
   EXPECT_EQ(plain_lines(record_of(40), moment()).size(), 2U);
 }
 
+Moment stale_moment() {
+  Moment stale = moment();
+  stale.eta.reset();
+  stale.stale_for = 12.7;
+  return stale;
+}
+
+TEST(LiveText, OldRatesAreNotShownAsNews) {
+  EXPECT_EQ(
+      plain_lines(record_of(2), stale_moment()),
+      (std::vector<std::string>{"step 5/10  no progress for 12 s  loss 0.2500  accuracy 0.7500",
+                                "[rank 0] waits for 3", "[rank 1] computes"}));
+  EXPECT_EQ(plain_lines(record_of(40), stale_moment()).size(), 1U);
+  const std::string block =
+      fmt::format("{}", fmt::join(live_block(record_of(2), stale_moment(), {120, 24}), "\n"));
+  EXPECT_EQ(block, R"(fashion: all_reduce training of 2 workers, equal shares
+[############............]  50 %  step 5/10  no progress for 12 s  loss 0.2500  accuracy 0.7500
+  worker  samples/s  share  waits  now
+       0          -     25      -  waits for 3
+       1          -     25      -  computes)");
+}
+
 }  // namespace
 }  // namespace motley

@@ -1,5 +1,6 @@
 // The state of a RunRecord. Spans, exchanges and decisions are stored by column: a checkpoint may
 // hold a hundred thousand of them.
+#include <algorithm>
 #include <type_traits>
 
 #include "record/run_record.h"
@@ -113,6 +114,37 @@ void RunRecord::state(Archive& archive) {
   kept(archive, "evaluations", evaluations_);
   kept(archive, "decisions", decisions_);
   archive("behind", behind_);
+}
+
+void RunRecord::take_over(const RunRecord& before) {
+  seconds_ = before.seconds_;
+  samples_ = before.samples_;
+  train_loss_ = before.train_loss_;
+  metrics_ = before.metrics_;
+  behind_ = before.behind_;
+  before.evaluations_.for_each([&](const Span& span) { evaluations_.add(span); });
+  const Rank both = std::min(facts_.workers, before.facts_.workers);
+  before.decisions_.for_each([&](const Decided& each) {
+    if (each.who < both) {
+      decisions_.add(each);
+    }
+  });
+  const Seconds width = before.bin_width();
+  for (Rank rank = 0; rank < both; ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    workers_[index].latest = before.workers_[index].latest;
+    workers_[index].last_step = before.workers_[index].last_step;
+    before.workers_[index].spans.for_each(
+        [&](const Span& span) { workers_[index].spans.add(span); });
+    written_[index] = before.written_[index];
+    for (std::size_t row = 0; row < kRows; ++row) {
+      const auto amounts = before.row(rank, static_cast<Row>(row));
+      for (std::size_t bin = 0; bin < amounts.size(); ++bin) {
+        const Seconds begin = static_cast<Seconds>(bin) * width;
+        timeline_.add(row_of(rank, static_cast<Row>(row)), begin, begin + width, amounts[bin]);
+      }
+    }
+  }
 }
 
 }  // namespace motley

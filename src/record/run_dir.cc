@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kResults[] = {"job.toml",   "metrics.jsonl", "summary.json",
                                          "model.pt",   "compare.json",  "record.json",
-                                         "trace.json", "report.html"};
+                                         "trace.json", "report.html",   "rendezvous.json"};
 constexpr std::string_view kEvents = "events.out.tfevents.";  // followed by the start time
 constexpr int kMaxRunsOfOneSecond = 10'000;
 
@@ -57,20 +57,21 @@ std::vector<fs::path> results_in(const fs::path& path) {
   return results;
 }
 
-Status create_at(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    return fail("{}: cannot be created: {}", path.string(), error.message());
-  }
+Status check_writable(const fs::path& path) {
+  std::error_code none;
   // Try it: permissions do not tell whether the file system is read-only or full.
   const fs::path probe = part_of(path / "probe");
   const std::error_code problem = write_plainly(probe, "");
-  fs::remove(probe, error);
+  fs::remove(probe, none);
   if (problem) {
     return fail("{}: cannot be written to: {}", path.string(), problem.message());
   }
-  for (const fs::path& old : results_in(path)) {
+  return {};
+}
+
+Status remove_all(const std::vector<fs::path>& files) {
+  for (const fs::path& old : files) {
+    std::error_code error;
     fs::remove(old, error);
     if (error) {
       return fail("{}: cannot be removed: {}", old.string(), error.message());
@@ -79,19 +80,55 @@ Status create_at(const fs::path& path) {
   return {};
 }
 
+Status create_at(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    return fail("{}: cannot be created: {}", path.string(), error.message());
+  }
+  return {};
+}
+
+// Nothing is removed from a directory that another run is using.
+Result<DirLock> take_for_writing(const fs::path& path) {
+  if (Status status = check_writable(path); !status) {
+    return tl::unexpected(status.error());
+  }
+  return DirLock::take(path);
+}
+
 }  // namespace
 
 Result<RunDir> RunDir::create(const std::optional<std::string>& out, std::string_view job_name,
                               Durable durable, std::time_t now) {
   if (!out) {
-    return create_new(job_name, now).map([&](const fs::path& path) {
-      return RunDir(path, durable);
-    });
+    auto created = create_new(job_name, now);
+    return created ? DirLock::take(*created).map(
+                         [&](DirLock&& lock) { return RunDir(*created, durable, std::move(lock)); })
+                   : tl::unexpected(created.error());
   }
   if (Status status = create_at(*out); !status) {
     return tl::unexpected(status.error());
   }
-  return RunDir(*out, durable);
+  return open(*out, results_in(*out), durable);
+}
+
+Result<RunDir> RunDir::open(const fs::path& path, const std::vector<fs::path>& superfluous,
+                            Durable durable) {
+  auto lock = take_for_writing(path);
+  if (!lock) {
+    return tl::unexpected(lock.error());
+  }
+  const Status status = remove_all(superfluous);
+  return status ? Result<RunDir>(RunDir(path, durable, std::move(*lock)))
+                : tl::unexpected(status.error());
+}
+
+Result<RunDir> RunDir::reopen(const fs::path& path, Durable durable) {
+  return open(path,
+              {path / "model.pt", path / "summary.json", path / "record.json", path / "trace.json",
+               path / "report.html", path / "rendezvous.json"},
+              durable);
 }
 
 bool RunDir::is_result(std::string_view name) {

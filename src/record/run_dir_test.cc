@@ -94,6 +94,19 @@ TEST_F(RunDirTest, OutLosesTheResultsOfAnEarlierRunAndNothingElse) {
   EXPECT_EQ(contents("out/notes.txt"), "old");
 }
 
+TEST_F(RunDirTest, OneRunAtATimeUsesADirectory) {
+  auto dir = RunDir::create("out", "fashion");
+  put("out/summary.json", "of the run that is using it");
+  for (const auto& other : {RunDir::create("out", "fashion"), RunDir::reopen("out")}) {
+    ASSERT_FALSE(other);
+    EXPECT_TRUE(other.error().message.starts_with("out: another run is using this directory"));
+  }
+  EXPECT_EQ(count_entries("out"), 1U);
+  dir->release();
+  EXPECT_TRUE(RunDir::create("out", "fashion"));
+  EXPECT_TRUE(RunDir::reopen("out"));
+}
+
 TEST_F(RunDirTest, OutThatIsNoDirectoryIsRefused) {
   put("file", "precious");
   for (const char* out : {"file", "file/below", ""}) {

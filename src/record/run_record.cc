@@ -65,10 +65,7 @@ void RunRecord::add_span(Rank rank, const Span& span) {
   const Seconds length = span.end - span.begin;
   switch (span.doing) {
     case Doing::kCompute:
-      timeline_.add(row_of(rank, kCompute), span.begin, span.end, length);
-      timeline_.add(row_of(rank, kSamples), span.begin, span.end,
-                    static_cast<double>(span.samples));
-      timeline_.add(row_of(rank, kSteps), span.begin, 1);
+      count_step(rank, span);
       if (auto& last = workers_[index].last_step; last) {
         count_share(rank, *last);
       }
@@ -85,19 +82,29 @@ void RunRecord::add_span(Rank rank, const Span& span) {
   }
 }
 
-void RunRecord::add_transit(Rank to, const Exchange& exchange) {
+void RunRecord::count_step(Rank rank, const Span& span, double times) {
+  const auto add = [&](Row row, double amount) {
+    timeline_.add(row_of(rank, row), span.begin, span.end, times * amount);
+  };
+  add(kCompute, span.end - span.begin);
+  add(kSamples, static_cast<double>(span.samples));
+  timeline_.add(row_of(rank, kSteps), span.begin, times);
+}
+
+void RunRecord::add_transit(Rank to, const Exchange& exchange, double times) {
   for (const Rank rank : {exchange.from, to}) {
     if (exchange.waited > 0 && rank >= 0 && rank < facts_.workers) {
       timeline_.add(row_of(rank, kTransit), exchange.received,
-                    std::max(0.0, exchange.received - exchange.sent));
-      timeline_.add(row_of(rank, kBytes), exchange.received, static_cast<double>(exchange.bytes));
+                    times * std::max(0.0, exchange.received - exchange.sent));
+      timeline_.add(row_of(rank, kBytes), exchange.received,
+                    times * static_cast<double>(exchange.bytes));
     }
   }
 }
 
-void RunRecord::count_share(Rank rank, const Span& span) {
-  timeline_.add(row_of(rank, kShareSteps), span.begin, 1);
-  timeline_.add(row_of(rank, kShareSamples), span.begin, static_cast<double>(span.samples));
+void RunRecord::count_share(Rank rank, const Span& span, double times) {
+  timeline_.add(row_of(rank, kShareSteps), span.begin, times);
+  timeline_.add(row_of(rank, kShareSamples), span.begin, times * static_cast<double>(span.samples));
 }
 
 void RunRecord::add(const Metric& metric) { metrics_.push_back(metric); }
@@ -118,6 +125,9 @@ void RunRecord::finish(const Summary& summary) {
   wait_for_the_end();
   for (const WorkerSummary& result : summary.workers) {
     const auto index = static_cast<std::size_t>(result.rank);
+    if (index >= workers_.size()) {
+      continue;  // somebody who joined has no place in the record
+    }
     if (const auto& last = workers_[index].last_step;
         last && last->samples >= static_cast<std::int64_t>(result.share)) {
       count_share(result.rank, *last);

@@ -76,6 +76,12 @@ class RunRecord {
 
   // Of a run in progress. Restored into a record of the same number of workers.
   void state(Archive& archive);
+  // Removes what came after this moment and after so many samples. Of a real run, the record that a
+  // checkpoint holds also has what was done while its parts arrived.
+  void trim(Seconds seconds, std::int64_t samples);
+  // Goes on from the record of a run with another number of workers. What those did who are gone is
+  // left out, and so are exchanges.
+  void take_over(const RunRecord& before);
 
   struct Worker {
     explicit Worker(std::size_t most) : spans(most), exchanges(most / 4) {}
@@ -131,8 +137,11 @@ class RunRecord {
 
  private:
   void add_span(Rank rank, const Span& span);
-  void add_transit(Rank to, const Exchange& exchange);
-  void count_share(Rank rank, const Span& span);
+  void add_transit(Rank to, const Exchange& exchange, double times = 1);
+  void count_share(Rank rank, const Span& span, double times = 1);
+  void count_step(Rank rank, const Span& span, double times = 1);
+  void trim_worker(Rank rank, Seconds seconds);
+  bool take_back(Rank rank, Span& span, Seconds seconds);
   void wait_for_the_end();
   std::size_t row_of(Rank worker, Row row) const {
     return static_cast<std::size_t>(worker) * kRows + row;

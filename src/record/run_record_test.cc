@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "record/document.h"
 #include "record/trace.h"
@@ -233,6 +234,56 @@ TEST(RunRecord, AStateOfOtherWorkersIsRefused) {
   const State state = state_of(two);
   RunRecord three(facts_of(3));
   EXPECT_THROW(restore(three, state), StateError);
+}
+
+// What comes after a checkpoint, and is in its record because it came before the checkpoint was
+// whole, is as if it had not come.
+TEST(RunRecord, WhatCameAfterACheckpointIsTakenBack) {
+  RunRecord record = record_of_two();
+  RunRecord longer = record_of_two();
+  longer.add(Metric{4, 2, 20, 0.5, 0.4, {}});
+  record.add(Metric{4, 2, 20, 0.5, 0.4, {}});
+  WorkerNews wait;  // worker 1 waited until the run went on
+  wait.entries.spans = {{6, 8, 3, 0, Doing::kWait}};
+  record.add(1, wait);
+  wait.entries.spans = {{6, 9, 3, 0, Doing::kWait}};
+  longer.add(1, wait);
+  for (std::int64_t step = 5; step < 9; ++step) {
+    WorkerNews news = step_news(step);
+    news.entries.exchanges = {{news.entries.spans[0].end, news.entries.spans[1].end, 0, 4'000}};
+    longer.add(1, news);
+    longer.add(0, step_news(step));
+    WorkerNews decided;
+    decided.entries.decisions = {{11, "jump", "later", "later"}};
+    decided.entries.spans = {{11, 12, 6, 0, Doing::kEvaluate}};
+    longer.add(kCoordinator, decided);
+    longer.progress(static_cast<double>(2 * step + 2), 10 * step, 0.2);
+    longer.add(Metric{15, 7, 70, 0.5, 0.4, {}});
+  }
+  longer.trim(8, 35);
+  RunRecord same = record_of_two();
+  restore(same, state_of(record));
+  same.trim(8, 35);
+  EXPECT_EQ(state_of(same), state_of(record));  // there was nothing to take back
+
+  EXPECT_EQ(longer.seconds(), 8);
+  EXPECT_EQ(longer.samples(), 35);
+  EXPECT_EQ(longer.metrics().size(), 1U);
+  EXPECT_EQ(longer.decisions().size(), record.decisions().size());
+  EXPECT_EQ(longer.evaluations().size(), record.evaluations().size());
+  for (const Rank rank : {0, 1}) {
+    const auto index = static_cast<std::size_t>(rank);
+    EXPECT_EQ(longer.workers()[index].spans.size(), record.workers()[index].spans.size());
+    EXPECT_EQ(longer.workers()[index].exchanges.size(), record.workers()[index].exchanges.size());
+    EXPECT_EQ(longer.workers()[index].last_step->end, record.workers()[index].last_step->end);
+    for (std::size_t row = 0; row < RunRecord::kRows; ++row) {
+      const auto sum = [&](const RunRecord& of) {
+        const auto amounts = of.row(rank, static_cast<RunRecord::Row>(row));
+        return std::accumulate(amounts.begin(), amounts.end(), 0.0);
+      };
+      EXPECT_NEAR(sum(longer), sum(record), 1e-9) << rank << " " << row;
+    }
+  }
 }
 
 }  // namespace

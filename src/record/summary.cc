@@ -56,6 +56,33 @@ Json allocation_to_json(const Summary& summary) {
           {"per_worker", std::move(workers)}};
 }
 
+std::int64_t bytes_sent_by(const std::vector<WorkerSummary>& workers) {
+  std::int64_t bytes = 0;
+  for (const WorkerSummary& worker : workers) {
+    bytes += worker.bytes_sent;
+  }
+  return bytes;
+}
+
+Json workers_to_json(const std::vector<WorkerSummary>& workers) {
+  Json json = Json::array();
+  for (const WorkerSummary& worker : workers) {
+    json.push_back(worker_to_json(worker));
+  }
+  return json;
+}
+
+Json members_to_json(const std::vector<MemberRecord>& members) {
+  Json list = Json::array();
+  for (const MemberRecord& member : members) {
+    list.push_back({{name_of(member.process.kind), member.process.id},
+                    {"joined", number(member.joined)},
+                    {"left", number(member.left)},
+                    {"why", member.why}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::optional<Seconds> time_to_target(std::span<const Metric> metrics,
@@ -84,13 +111,6 @@ Json to_json(const Summary& summary) {
   const bool paced = ideal > 0;
   const Metric* last = summary.metrics.empty() ? nullptr : &summary.metrics.back();
 
-  Json workers = Json::array();
-  std::int64_t bytes_sent = 0;
-  for (const WorkerSummary& worker : summary.workers) {
-    workers.push_back(worker_to_json(worker));
-    bytes_sent += worker.bytes_sent;
-  }
-
   Json json;
   json["version"] = 1;
   json["name"] = summary.name;
@@ -113,15 +133,25 @@ Json to_json(const Summary& summary) {
   json["best_accuracy"] = number(best_accuracy(summary.metrics));
   json["target_accuracy"] = number(summary.target_accuracy);
   json["time_to_target"] = number(time_to_target(summary.metrics, summary.target_accuracy));
-  json["bytes_sent"] = bytes_sent;
+  json["bytes_sent"] = bytes_sent_by(summary.workers) + bytes_sent_by(summary.former_workers);
   json["max_iteration_gap"] = summary.max_iteration_gap;
+  json["terms"] = summary.terms;
+  json["members"] = members_to_json(summary.members);
+  json["samples_redealt"] = summary.losses.samples_redealt;
+  json["samples_repeated"] = summary.losses.samples_repeated;
+  json["updates_lost"] = summary.losses.updates_lost;
+  json["checkpoints"] = summary.checkpoints;
+  json["resumed_from"] = summary.resumed_from ? Json(*summary.resumed_from) : Json(nullptr);
   if (summary.simulated_events) {
     json["simulated_events"] = *summary.simulated_events;
   }
   if (summary.stopped) {
     json["stopped"] = *summary.stopped;
   }
-  json["per_worker"] = std::move(workers);
+  json["per_worker"] = workers_to_json(summary.workers);
+  if (!summary.former_workers.empty()) {
+    json["former_workers"] = workers_to_json(summary.former_workers);
+  }
   for (const ServerSummary& server : summary.servers) {
     json["per_server"].push_back({{"rank", server.rank}, {"bytes_sent", server.bytes_sent}});
   }

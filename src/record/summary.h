@@ -58,11 +58,56 @@ struct WorkerSummary {
   std::optional<double> samples_per_second;  // at its last share, while computing
   std::optional<Seconds> overhead_seconds;   // per part, independent of its size
   std::optional<double> pace_missed;  // share of its steps that took longer than their cost (train)
+
+  // The totals; what is measured at the end is not part of it.
+  void state(Archive& archive) {
+    archive("rank", rank);
+    archive("samples", samples);
+    archive("steps", steps);
+    archive("compute_seconds", compute_seconds);
+    archive("wait_seconds", wait_seconds);
+    archive("communicate_seconds", communicate_seconds);
+    archive("bytes_sent", bytes_sent);
+  }
 };
 
 struct ServerSummary {
   Rank rank = 0;
   std::int64_t bytes_sent = 0;
+};
+
+// The time of a worker or server in a run.
+struct MemberRecord {
+  ProcessId process;
+  Seconds joined = 0;
+  std::optional<Seconds> left = std::nullopt;  // nullopt: it was there at the end
+  std::string why = {};                        // it left, or joined later than the others
+
+  void state(Archive& archive) {
+    archive("kind", process.kind);
+    archive("id", process.id);
+    archive("joined", joined);
+    archive("left", left);
+    archive("why", why);
+  }
+};
+
+// What could not be kept when workers were lost.
+struct Losses {
+  std::int64_t samples_redealt = 0;   // dealt, not used, and dealt again
+  std::int64_t samples_repeated = 0;  // possibly trained twice
+  std::int64_t updates_lost = 0;      // died with the model of a worker
+
+  void add(const Losses& more) {
+    samples_redealt += more.samples_redealt;
+    samples_repeated += more.samples_repeated;
+    updates_lost += more.updates_lost;
+  }
+  void state(Archive& archive) {
+    archive("samples_redealt", samples_redealt);
+    archive("samples_repeated", samples_repeated);
+    archive("updates_lost", updates_lost);
+  }
 };
 
 struct Summary {
@@ -79,10 +124,16 @@ struct Summary {
   std::vector<Metric> metrics;          // in order of samples
   std::optional<double> target_accuracy;
   std::int64_t max_iteration_gap = 0;
-  std::optional<std::string> stopped;  // "target" | "SIGINT" | "SIGTERM": why it ended early
+  std::optional<std::string> stopped;       // "target" | "SIGINT" | "SIGTERM": why it ended early
+  int terms = 1;                            // parts of the run, each of which ended in a checkpoint
+  std::int64_t checkpoints = 0;             // written, also before it was resumed
+  std::optional<std::string> resumed_from;  // the path of a checkpoint
   AllocationSummary shares;
   Figures method;  // the method's own figures, under its name; empty: no key
   std::vector<WorkerSummary> workers;
+  std::vector<WorkerSummary> former_workers;  // who were gone before the run ended
+  std::vector<MemberRecord> members;          // everybody who was there
+  Losses losses;
   std::vector<ServerSummary> servers;            // empty if the method has no servers
   std::optional<std::int64_t> simulated_events;  // simulate
   std::optional<int> simulator;                  // simulate: version of the model of machines

@@ -29,6 +29,9 @@ Summary sample() {
   };
   summary.target_accuracy = 0.85;
   summary.stopped = "target";
+  summary.members = {{.process = {ProcessKind::kWorker, 0}},
+                     {.process = {ProcessKind::kServer, 1}, .left = 1.5, .why = "was lost"}};
+  summary.losses = {.samples_redealt = 3, .samples_repeated = 2, .updates_lost = 1};
   summary.workers = {
       {.rank = 0,
        .samples = 500,
@@ -82,6 +85,26 @@ constexpr const char* kGolden = R"({
   "time_to_target": 1.0,
   "bytes_sent": 300,
   "max_iteration_gap": 0,
+  "terms": 1,
+  "members": [
+    {
+      "worker": 0,
+      "joined": 0.0,
+      "left": null,
+      "why": ""
+    },
+    {
+      "server": 1,
+      "joined": 0.0,
+      "left": 1.5,
+      "why": "was lost"
+    }
+  ],
+  "samples_redealt": 3,
+  "samples_repeated": 2,
+  "updates_lost": 1,
+  "checkpoints": 0,
+  "resumed_from": null,
   "stopped": "target",
   "per_worker": [
     {

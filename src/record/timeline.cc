@@ -33,6 +33,15 @@ void Timeline::add(std::size_t row, Seconds begin, Seconds end, double amount) {
   amounts[last] += rest;
 }
 
+void Timeline::trim(Seconds end) {
+  const std::size_t left = std::min(used_, bin_of(std::max(end, 0.0)) + 1);
+  for (std::size_t row = 0; row * bins_ < amounts_.size(); ++row) {
+    double* const amounts = amounts_.data() + row * bins_;
+    std::fill(amounts + left, amounts + used_, 0.0);
+  }
+  used_ = left;
+}
+
 void Timeline::state(Archive& archive) {
   const std::size_t size = amounts_.size();
   archive("width", width_);

@@ -22,6 +22,9 @@ class Timeline {
   void add(std::size_t row, Seconds begin, Seconds end, double amount);
   void add(std::size_t row, Seconds at, double amount) { add(row, at, at, amount); }
 
+  // Forgets what was added to the bins after `end`.
+  void trim(Seconds end);
+
   void state(Archive& archive);
 
   Seconds width() const { return width_; }

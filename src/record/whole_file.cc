@@ -1,6 +1,7 @@
 #include "record/whole_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,6 +34,22 @@ std::error_code write_file(const fs::path& path, std::string_view contents, Dura
   }
   const int close_error = std::fclose(file) == 0 ? 0 : errno;
   return code_of(problem != 0 ? problem : close_error);
+}
+
+// In a new file that nobody else can open. Returns 0 or errno.
+int write_private(const fs::path& path, std::string_view contents) {
+  std::error_code none;
+  fs::remove(path, none);
+  const Descriptor file(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  while (file && !contents.empty()) {
+    const ssize_t written = ::write(file.get(), contents.data(), contents.size());
+    if (written < 0 && errno != EINTR) {
+      return errno;
+    }
+    contents.remove_prefix(static_cast<std::size_t>(written > 0 ? written : 0));
+  }
+  return file ? 0 : errno;
 }
 
 // Makes a rename in the directory survive a power failure. A directory that can be written to but
@@ -73,6 +90,20 @@ Status replace_file(const fs::path& file, std::string_view contents, Durable dur
   if (!problem) {
     return {};
   }
+  fs::remove(part, none);
+  return fail("{}: cannot be written: {}", file.string(), problem.message());
+}
+
+Status replace_private_file(const fs::path& file, std::string_view contents) {
+  const fs::path part = part_of(file);
+  std::error_code problem = code_of(write_private(part, contents));
+  if (!problem) {
+    fs::rename(part, file, problem);
+  }
+  if (!problem) {
+    return {};
+  }
+  std::error_code none;
   fs::remove(part, none);
   return fail("{}: cannot be written: {}", file.string(), problem.message());
 }

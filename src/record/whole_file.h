@@ -19,6 +19,10 @@ enum class Durable { kNo, kYes };
 Status replace_file(const std::filesystem::path& file, std::string_view contents,
                     Durable durable = Durable::kYes);
 
+// The same for a secret that is worthless once this machine is down: only this user can read the
+// file, from its beginning. It takes the place of a link.
+Status replace_private_file(const std::filesystem::path& file, std::string_view contents);
+
 // The temporary name that replace_file() uses. It is fixed, so that leftovers of a killed process
 // can be found.
 std::filesystem::path part_of(const std::filesystem::path& file);

@@ -117,5 +117,33 @@ TEST(WholeFile, AFileThatCannotBeSyncedDoesNotReplaceTheOldOne) {
   EXPECT_EQ(contents(file), "new");  // though nobody knows for how long
 }
 
+TEST(PrivateFile, OnlyThisUserCanReadIt) {
+  ScratchDir scratch;
+  const fs::path file = scratch.write("secret", "old");
+  const fs::path elsewhere = scratch.write("elsewhere", "untouched");
+  fs::permissions(file, fs::perms::all);
+  scratch.write(part_of(file).filename(), "left over, and readable");
+  ASSERT_TRUE(replace_private_file(file, "new"));
+  EXPECT_EQ(contents(file), "new");
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_FALSE(fs::exists(part_of(file)));
+  fs::remove(file);
+  fs::create_symlink(elsewhere, file);
+  ASSERT_TRUE(replace_private_file(file, "new"));
+  EXPECT_EQ(contents(elsewhere), "untouched");
+  EXPECT_FALSE(fs::is_symlink(file));
+}
+
+TEST(PrivateFile, FailureKeepsTheOldFile) {
+  ScratchDir scratch;
+  const fs::path directory = scratch.file("directory");
+  fs::create_directories(directory / "inside");
+  const Status status = replace_private_file(directory, "new");
+  ASSERT_FALSE(status);
+  EXPECT_TRUE(status.error().message.starts_with(directory.string() + ": cannot be written: "));
+  EXPECT_FALSE(fs::exists(part_of(directory)));
+  EXPECT_FALSE(replace_private_file(scratch.file("none/file"), "new"));
+}
+
 }  // namespace
 }  // namespace motley::whole_file_test

@@ -1,45 +1,22 @@
-// Coordinator and workers as real processes, without torch. This program is also the worker
-// program, so the sanitizers check both sides.
+// Coordinator and workers as real processes, without torch.
 #include "runtime/coordinator/coordinator.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <set>
 
-#include "job/parse.h"
-#include "job/print.h"
 #include "motley/method.h"
-#include "runtime/rendezvous/token.h"
 #include "runtime/simulate/simulate.h"
-#include "session/joined_session.h"
 #include "sync/registry.h"
 #include "tests/figure.h"
 #include "tests/quiet_monitor.h"
 #include "tests/recording_monitor.h"
-#include "tests/toy_task.h"
+#include "tests/toy_processes.h"
 
 namespace motley {
 namespace {
-
-constexpr const char* kJob = R"(
-name = "toy"
-[data]
-samples = 100      # every process generates its own data
-features = 20000   # large enough for the ring all-reduce
-[train]
-batch = 50
-steps = 30
-eval_every = 10
-[cluster]
-workers = 3
-unit = 1e-5
-heartbeat = 30.0   # sanitizers are slow
-)";
 
 // Two methods that a user might have written, each with a mistake that makes a run hang.
 constexpr auto kQuestions = method_channel(0);
@@ -84,43 +61,6 @@ const Method kNeverReturns = {
     .advance = Advance::kAtOwnPace,
     .make = make_asker,
     .serve = [](const auto& context) { return answer(context, context.job.cluster.workers + 1); }};
-
-std::shared_ptr<ToyTask> toy_task(const Job& job) {
-  const auto features = static_cast<std::size_t>(job.data.features);
-  const double lr = 1.0 / (10.0 + static_cast<double>(features));
-  return std::make_shared<ToyTask>(job.data.samples, features, job.seed, lr);
-}
-
-// A worker process of this program. The job's name says how it should fail.
-void take_part(JoinedSession& session) {
-  const Job job = *parse_job(job_schema(), session.job_text(), "job.toml", {}, Mode::kTrain);
-  if (job.name == "unloadable") {
-    session.give_up("the data is not there");
-    throw RunFailed("the data is not there");
-  }
-  const bool is_server = session.rank() >= job.cluster.workers;
-  if (job.name == (is_server ? "deadly server" : "deadly")) {
-    raise(SIGKILL);
-  }
-  if (is_server) {
-    return session.run_server(job);
-  }
-  const auto task = toy_task(job);
-  const auto replica = task->make_replica();
-  session.train(job, *replica, task->training_samples());
-}
-
-Job toy_job(std::vector<std::string> overrides = {}) {
-  auto job = parse_job(job_schema(), kJob, "job.toml", overrides, Mode::kTrain);
-  EXPECT_TRUE(job) << job.error().message;
-  return *job;
-}
-
-RunOutcome train_toy(const Job& job, RunMonitor& monitor) {
-  auto task = toy_task(job);
-  return train_with_processes(job, *task, monitor,
-                              {{"/proc/self/exe", "worker"}, to_toml(job_schema(), job)});
-}
 
 std::string failure_of(const Job& job) {
   QuietMonitor monitor;
@@ -399,17 +339,5 @@ TEST(Coordinator, MethodsAtTheirOwnPaceStopInOrderWhenAsked) {
 int main(int argc, char** argv) {
   motley::register_method(motley::kReturnsEarly);
   motley::register_method(motley::kNeverReturns);
-  // worker --join 127.0.0.1:PORT --rank N
-  if (argc == 6 && std::strcmp(argv[1], "worker") == 0) {
-    try {
-      motley::JoinedSession session(argv[3], std::stoi(argv[5]),
-                                    std::getenv(motley::kTokenVariable));
-      motley::take_part(session);
-      return 0;
-    } catch (const std::exception&) {
-      return 1;
-    }
-  }
-  testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return motley::toy_main(argc, argv);
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "session/run_address.h"
+
 namespace motley {
 
 class Host::ProgramTask final : public Task {
@@ -81,8 +83,10 @@ Host::Host(const Job& job, std::int64_t training_samples, EvaluateFunction evalu
            Gathering gathering)
     : evaluating_(std::make_unique<ProgramTask>(training_samples, std::move(evaluate))),
       recorded_(job, "train", training_samples, std::move(view)),
-      coordinator_(job, *evaluating_, recorded_.monitor(), std::move(gathering)),
-      thread_([this] { conduct(); }) {}
+      coordinator_(job, *evaluating_, recorded_.monitor(), std::move(gathering)) {
+  recorded_.open();
+  thread_ = std::thread([this] { conduct(); });
+}
 
 Host::~Host() { give_up(); }
 
@@ -94,7 +98,10 @@ Admission Host::admission(Rank rank) const {
 
 void Host::conduct() {
   try {
-    summary_ = recorded_.run(*evaluating_, [&](RunMonitor&) { return coordinator_.run(); });
+    summary_ = recorded_.run(*evaluating_, [&](RunMonitor&) {
+      const AddressFile address(recorded_.dir(), address_of(coordinator_));
+      return coordinator_.run();
+    });
   } catch (...) {
     error_ = std::current_exception();
   }

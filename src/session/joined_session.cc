@@ -1,5 +1,8 @@
 #include "session/joined_session.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <exception>
 #include <optional>
 
@@ -7,6 +10,7 @@
 #include "runtime/rendezvous/rendezvous.h"
 #include "runtime/worker/worker.h"
 #include "session/run_impl.h"
+#include "session/termination_watch.h"
 
 namespace motley {
 namespace {
@@ -22,16 +26,21 @@ Endpoint rendezvous_at(const std::string& text) {
 
 }  // namespace
 
-JoinedSession::JoinedSession(const std::string& rendezvous, int rank, const std::string& token) {
+JoinedSession::JoinedSession(const Joining& joining) {
   Peer me = peer_of_this_process();
-  me.rank = rank < 0 ? std::nullopt : std::optional<Rank>(rank);
-  me.token = token;
-  const auto admission = join_rendezvous(rendezvous_at(rendezvous), me, session_.patience);
+  me.rank = joining.rank < 0 ? std::nullopt : std::optional<Rank>(joining.rank);
+  me.token = joining.token;
+  const auto admission = join_rendezvous(rendezvous_at(joining.rendezvous), me, joining.patience);
   if (!admission) {
     throw RunFailed(admission.error().message);
   }
   session_.world.rank = admission->rank;
   worker_ = std::make_unique<Worker>(*admission);
+}
+
+JoinedSession::~JoinedSession() = default;
+
+void JoinedSession::join() {
   try {
     const auto job = worker_->join();
     job_text_ = job ? *job : throw RunFailed(job.error().message);
@@ -40,14 +49,23 @@ JoinedSession::JoinedSession(const std::string& rendezvous, int rank, const std:
   }
 }
 
-JoinedSession::~JoinedSession() = default;
+bool JoinedSession::is_server() const { return worker_->is_server(); }
 
 void JoinedSession::train(const Job& job, Replica& replica, std::int64_t training_samples) {
+  is_elastic_ = job.cluster.elastic;
+  const TerminationWatch watch([&] {
+    if (job.cluster.elastic) {
+      worker_->ask_to_leave();
+    } else {
+      worker_->ask_to_stop("SIGTERM");
+    }
+  });
   Run::Impl run(session_, *worker_, job, replica, training_samples);
   run.fit([&](const Work& work) { return replica.compute(work.samples); });
 }
 
 void JoinedSession::run_server(const Job& job) {
+  const TerminationWatch watch([] {});
   try {
     if (const Status status = worker_->run_server(job); !status) {
       throw RunFailed(status.error().message);
@@ -57,6 +75,60 @@ void JoinedSession::run_server(const Job& job) {
   }
 }
 
+std::optional<std::string> JoinedSession::remark() const {
+  const WorkerEnd end = worker_->end();
+  if (!end.let_go || end.run_is_over) {
+    return std::nullopt;
+  }
+  return end.took_part || end.asked_to_leave
+             ? "left the run, which goes on"
+             : "the run was over before this process could take part in it";
+}
+
+SessionEnd JoinedSession::end() const {
+  const WorkerEnd end = worker_->end();
+  return {.let_go = end.let_go,
+          .told_why = end.told_why,
+          .failed_here = end.failed,
+          .lost = end.lost,
+          .asked_to_leave = end.asked_to_leave,
+          .trained = end.trained};
+}
+
 void JoinedSession::give_up(const std::string& why) { worker_->fail({kAnyRank, why}); }
+
+void take_part_in_run(const Joining& joining, const std::function<void(JoinedSession&)>& body) {
+  using Clock = std::chrono::steady_clock;
+  const auto say = [&](const std::string& line) {
+    if (joining.say) {
+      joining.say(line);
+    }
+  };
+  std::optional<Clock::time_point> trained;  // the end of the last session in which it has
+  while (true) {
+    JoinedSession session(joining);
+    try {
+      session.join();
+      body(session);
+      if (const auto remark = session.remark()) {
+        say(*remark);
+      }
+      return;
+    } catch (const RunFailed& failed) {
+      const SessionEnd end = session.end();
+      const auto now = Clock::now();
+      trained = end.trained ? now : trained;
+      const auto idle = trained
+                            ? std::optional(std::chrono::duration<double>(now - *trained).count())
+                            : std::nullopt;
+      ReturnRules rules = joining.returns;
+      rules.may_return = rules.may_return && session.is_elastic();
+      if (after_session(end, rules, idle) != AfterSession::kJoinsAgain) {
+        throw;
+      }
+      say(fmt::format("lost the run: {}; joining again", failed.what()));
+    }
+  }
+}
 
 }  // namespace motley

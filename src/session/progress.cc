@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace motley {
 namespace {
@@ -24,10 +25,14 @@ TextRoom room_on_screen() {
   return {size.ws_col, size.ws_row};
 }
 
+// Then whoever reads stderr has to be waited for elsewhere.
+constexpr Seconds kClearPatience = 1;
+
 // Ignores errors: a closed stderr must not fail the run.
-void say(const std::string& text) {
+Status write_to_stderr(const std::string& text) {
   std::fputs(text.c_str(), stderr);
   std::fflush(stderr);
+  return {};
 }
 
 }  // namespace
@@ -41,14 +46,26 @@ ProgressDisplay::Style ProgressDisplay::style_for(bool quiet) {
 
 ProgressDisplay::ProgressDisplay(Style style) : style_(style), shown_(Clock::now()) {}
 
+ProgressDisplay::~ProgressDisplay() { clear(); }
+
+void ProgressDisplay::say(std::string text) {
+  if (!out_) {
+    out_.emplace(BackgroundWriter::WhenFull::kLeaveOut);
+  }
+  out_->add("stderr", [text = std::move(text)] { return write_to_stderr(text); });
+}
+
 bool ProgressDisplay::is_due() const {
+  if (out_ && !out_->is_idle()) {
+    return false;
+  }
   const auto pause = style_ == Style::kLive ? Clock::duration(kLivePause) : kPlainPause;
   return style_ != Style::kNone && Clock::now() - shown_ >= pause;
 }
 
 void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
-  if (style_ == Style::kPlain && record.samples() == 0) {
-    return;  // in a log, a line without progress is noise
+  if (style_ == Style::kPlain && record.samples() == 0 && !moment.stale_for) {
+    return;  // in a log, a line before the first step is noise
   }
   shown_ = Clock::now();
   std::string text;
@@ -66,7 +83,7 @@ void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
     text += "\033[J";
     drawn_ = lines.size();
   }
-  say(text);
+  say(std::move(text));
 }
 
 void ProgressDisplay::evaluated(const Metric& metric) {
@@ -80,6 +97,9 @@ void ProgressDisplay::clear() {
   if (drawn_ > 0) {
     say(fmt::format("\033[{}A\r\033[J", drawn_));
     drawn_ = 0;
+  }
+  if (out_) {
+    out_->finish(kClearPatience);
   }
 }
 

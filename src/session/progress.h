@@ -1,10 +1,14 @@
 // Progress on stderr: a block that is redrawn in place on a terminal, otherwise a line from time to
-// time.
+// time. A terminal that stalls, or a pager that does not read on, does not stop the run: a thread
+// of its own writes, and while it waits the block is not redrawn.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
+#include <string>
 
+#include "record/background_writer.h"
 #include "record/live_text.h"
 
 namespace motley {
@@ -16,7 +20,7 @@ class ProgressDisplay {
   static Style style_for(bool quiet);
 
   explicit ProgressDisplay(Style style);
-  ~ProgressDisplay() { clear(); }
+  ~ProgressDisplay();
   ProgressDisplay(const ProgressDisplay&) = delete;
   ProgressDisplay& operator=(const ProgressDisplay&) = delete;
 
@@ -24,13 +28,17 @@ class ProgressDisplay {
   bool is_due() const;
   void update(const RunRecord& record, const Moment& moment);
   void evaluated(const Metric& metric);
-  // Removes the block. Call before printing anything else.
+  // Removes the block, and waits (not for ever) until it is gone. Call before printing anything
+  // else.
   void clear();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  void say(std::string text);
+
   const Style style_;
+  std::optional<BackgroundWriter> out_;  // made when there is something to say
   Clock::time_point shown_;
   std::size_t drawn_ = 0;  // lines of the block on the screen
 };

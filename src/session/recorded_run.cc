@@ -15,6 +15,7 @@
 #include "record/trace.h"
 #include "runtime/simulate/simulate.h"
 #include "session/warning.h"
+#include "state/checkpoint_store.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -33,7 +34,8 @@ Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
   summary.seconds = outcome.seconds;
   summary.batch = facts.batch;
   summary.samples = outcome.samples;
-  summary.ideal_samples_per_second = facts.ideal_samples_per_second;
+  summary.ideal_samples_per_second =
+      outcome.ideal_samples_per_second.value_or(facts.ideal_samples_per_second);
   summary.metrics = record.metrics();
   summary.target_accuracy = facts.target_accuracy;
   summary.stopped = outcome.stopped;
@@ -41,7 +43,11 @@ Summary summarize(const RunRecord& record, const RunOutcome& outcome) {
   summary.max_iteration_gap = outcome.service.max_iteration_gap;
   summary.method = outcome.service.figures;
   summary.simulated_events = outcome.simulated_events;
+  summary.terms = outcome.terms;
+  summary.members = outcome.members;
+  summary.losses = outcome.losses;
   summary.workers = outcome.workers;
+  summary.former_workers = outcome.former_workers;
   summary.servers = outcome.servers;
   return summary;
 }
@@ -77,29 +83,86 @@ Durable durable_of(const std::string& mode) {
   return mode == "simulate" ? Durable::kNo : Durable::kYes;
 }
 
+// Whether the run goes on in the directory in which it was.
+bool goes_on_in_place(const RunView& view) {
+  std::error_code none;
+  return view.from && !view.from->run.empty() &&
+         (!view.out || std::filesystem::equivalent(view.from->run, *view.out, none));
+}
+
 std::optional<RunDir> create_dir(const RunView& view, const std::string& job_name,
                                  Durable durable) {
   if (!view.keep) {
     return std::nullopt;
   }
-  auto dir = RunDir::create(view.out, job_name, durable);
-  return dir ? std::move(*dir) : throw Refused(dir.error().message);
+  const bool in_place = goes_on_in_place(view);
+  auto dir = in_place ? RunDir::reopen(view.from->run, durable)
+                      : RunDir::create(view.out, job_name, durable);
+  if (!dir) {
+    throw Refused(dir.error().message);
+  }
+  // Checkpoints of an earlier run, or from after the one to go on from, would be taken for this
+  // run's.
+  const std::filesystem::path checkpoints = dir->path() / kCheckpointsDirectory;
+  CheckpointStore store(real_files(), checkpoints);
+  if (std::filesystem::exists(checkpoints)) {
+    if (const Status status = store.remove_newer(in_place ? view.from->checkpoint.step : -1);
+        !status) {
+      throw Refused(status.error().message);
+    }
+  }
+  return std::move(*dir);
+}
+
+// At the end of a run, its directory is free for another one.
+class Held {
+ public:
+  explicit Held(std::optional<RunDir>& dir) : dir_(dir) {}
+  ~Held() {
+    if (dir_) {
+      dir_->release();
+    }
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  std::optional<RunDir>& dir_;
+};
+
+std::unique_ptr<Watch> watch_of(const Job& job, const std::string& mode,
+                                std::int64_t training_samples, RunView& view) {
+  try {
+    return std::make_unique<Watch>(facts_of(job, mode, training_samples),
+                                   ProgressDisplay::style_for(view.quiet),
+                                   std::move(view.dashboard), view.from.get());
+  } catch (const StateError& error) {
+    throw Refused(fmt::format("{}: {}", view.from->path.string(), error.what()));
+  }
 }
 
 }  // namespace
 
 RecordedRun::RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples,
                          RunView view)
-    : job_(job), dir_(create_dir(view, job.name, durable_of(mode))), trace_(view.trace) {
-  if (view.dashboard && !view.quiet) {
-    fmt::print(stderr, "motley: watch the run at {}\n", view.dashboard->url());
+    : job_(job),
+      mode_(mode),
+      page_(view.dashboard ? view.dashboard->url() : ""),
+      watch_(watch_of(job, mode, training_samples, view)),
+      view_(std::move(view)) {}
+
+void RecordedRun::open() {
+  dir_ = create_dir(view_, job_.name, durable_of(mode_));
+  if (!page_.empty() && !view_.quiet) {
+    fmt::print(stderr, "motley: watch the run at {}\n", page_);
   }
-  watch_ =
-      std::make_unique<Watch>(dir(), facts_of(job, mode, training_samples),
-                              ProgressDisplay::style_for(view.quiet), std::move(view.dashboard));
+  if (dir_) {
+    watch_->open(*dir_, job_.train.checkpoint_every != 0, job_.train.checkpoint_keep);
+  }
 }
 
 Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)>& body) {
+  const Held held(dir_);
   if (dir_) {
     write_or_throw(*dir_, "job.toml", to_toml(job_schema(), job_));
   }
@@ -107,6 +170,7 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
   try {
     summary = run_watched(task, body);
   } catch (const std::exception& failure) {
+    watch_->finish_checkpoints();
     watch_->fail(reason_of(failure));
     write_last_model(task);
     write_report();
@@ -119,12 +183,15 @@ Summary RecordedRun::run(Task& task, const std::function<RunOutcome(RunMonitor&)
 Summary RecordedRun::run_watched(Task& task, const std::function<RunOutcome(RunMonitor&)>& body) {
   const RunOutcome outcome = body(*watch_);
   Summary summary = summarize(watch_->record(), outcome);
+  summary.checkpoints = watch_->finish_checkpoints();
+  summary.resumed_from = view_.from ? std::optional(view_.from->path.string()) : std::nullopt;
   if (dir_) {
     if (const std::string model = task.model_file(outcome.model); !model.empty()) {
       write_or_throw(*dir_, kModelFile, model);
     }
-    write_or_throw(*dir_, "summary.json", to_json(summary).dump(2) + "\n");
+    write_or_throw(*dir_, kSummaryFile, to_json(summary).dump(2) + "\n");
   }
+  watch_->write_last_checkpoint();
   watch_->finish(summary);
   return summary;
 }
@@ -154,7 +221,7 @@ void RecordedRun::write_report() const {
   const auto document = document_of(record);
   warn_unless(dir_->write(kRecordFile, one_line(document) + "\n"));
   warn_unless(dir_->write(kReportFile, report_page({document}, record.facts().name)));
-  if (trace_) {
+  if (view_.trace) {
     warn_unless(dir_->write(kTraceFile, trace_of(record)));  // last: it may be large
   }
 }

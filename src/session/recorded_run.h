@@ -22,6 +22,7 @@
 
 namespace motley {
 
+inline constexpr std::string_view kSummaryFile = "summary.json";
 inline constexpr std::string_view kModelFile = "model.pt";
 inline constexpr std::string_view kRecordFile = "record.json";
 inline constexpr std::string_view kTraceFile = "trace.json";
@@ -34,13 +35,20 @@ struct RunView {
   bool trace = true;                          // writes trace.json there
   bool quiet = false;                         // shows no progress on stderr
   std::unique_ptr<Dashboard> dashboard = {};  // the live page, if any
+  // The run goes on from here, in the same directory unless `out` names another one.
+  std::shared_ptr<const ResumePoint> from = {};
 };
 
 class RecordedRun {
  public:
-  // `mode` is "train" or "simulate"; the job must outlive this object. Creates the directory, and
-  // prints the address of the live page. Throws Refused if the directory cannot be created.
+  // `mode` is "train" or "simulate"; the job must outlive this object. Writes nothing. Throws
+  // Refused if the record to go on from cannot be read.
   RecordedRun(const Job& job, const std::string& mode, std::int64_t training_samples, RunView view);
+
+  // Call it before run(), when nothing else can be refused. Creates the directory, or opens that of
+  // the run that goes on and removes what came after the checkpoint; prints the address of the live
+  // page. Throws Refused if the directory cannot be created.
+  void open();
 
   // Records the run and shows its progress.
   RunMonitor& monitor() { return *watch_; }
@@ -57,9 +65,11 @@ class RecordedRun {
   void write_report() const;
 
   const Job& job_;
+  const std::string mode_;
+  const std::string page_;  // address of the live page
   std::optional<RunDir> dir_;
-  const bool trace_;
   std::unique_ptr<Watch> watch_;
+  const RunView view_;  // without the live page, which the watch has
 };
 
 // Throws RunFailed.

@@ -34,6 +34,9 @@ Metric metric_of(std::int64_t step) {
   return metric;
 }
 
+// Files are written in the background.
+void finish_files(RunMonitor& monitor) { dynamic_cast<Watch&>(monitor).finish_files(); }
+
 class RecordedRunTest : public testing::Test {
  protected:
   fs::path file(const std::string& name) const { return fs::path(scratch_.file("out")) / name; }
@@ -41,6 +44,7 @@ class RecordedRunTest : public testing::Test {
   // A run that does only what `body` does.
   Summary run(const std::function<void(RunMonitor&)>& body) {
     RecordedRun recorded(job_, "train", 300, {.out = scratch_.file("out"), .quiet = true});
+    recorded.open();
     return recorded.run(task_, [&](RunMonitor& monitor) {
       body(monitor);
       RunOutcome outcome;
@@ -59,6 +63,7 @@ TEST_F(RecordedRunTest, MetricsAreAppended) {
   run([&](RunMonitor& monitor) {
     for (std::int64_t step = 1; step <= 100; ++step) {
       monitor.on_metric(metric_of(step));
+      finish_files(monitor);
       struct stat seen {};
       ASSERT_EQ(stat(file("metrics.jsonl").c_str(), &seen), 0);
       first = step == 1 ? seen.st_ino : first;
@@ -68,6 +73,24 @@ TEST_F(RecordedRunTest, MetricsAreAppended) {
   std::istringstream lines(contents(file("metrics.jsonl")));
   std::int64_t step = 0;
   for (std::string line; std::getline(lines, line);) {
+    EXPECT_EQ(nlohmann::json::parse(line)["step"], ++step);
+  }
+  EXPECT_EQ(step, 100);
+}
+
+// Opening a pipe that nobody reads takes until somebody does, like a file on a disk that stalls.
+TEST_F(RecordedRunTest, ADiskThatStallsDoesNotStopTheRun) {
+  std::ifstream pipe;
+  run([&](RunMonitor& monitor) {
+    ASSERT_EQ(mkfifo(file("metrics.jsonl").c_str(), 0600), 0);
+    for (std::int64_t step = 1; step <= 100; ++step) {
+      monitor.on_metric(metric_of(step));
+      monitor.on_progress({static_cast<double>(step), 30 * step, 9000, {}});
+    }
+    pipe.open(file("metrics.jsonl"));
+  });
+  std::int64_t step = 0;
+  for (std::string line; std::getline(pipe, line);) {
     EXPECT_EQ(nlohmann::json::parse(line)["step"], ++step);
   }
   EXPECT_EQ(step, 100);
@@ -108,10 +131,12 @@ TEST_F(RecordedRunTest, AFullDiskDuringTheRunIsWorthOneWarningPerFile) {
     run([&](RunMonitor& monitor) {
       fs::create_symlink("/dev/full", file("metrics.jsonl"));
       monitor.on_metric(metric_of(1));
+      finish_files(monitor);
       const ShortDisk disk(kShort);
       for (std::int64_t step = 2; step <= kShort / 10; ++step) {
         monitor.on_metric(metric_of(step));
       }
+      finish_files(monitor);
     });
   });
   EXPECT_TRUE(words.starts_with("motley: warning: " + file("metrics.jsonl").string() +
@@ -134,6 +159,46 @@ TEST_F(RecordedRunTest, ARunWithoutItsModelOrSummaryHasFailed) {
     }
     EXPECT_TRUE(fs::exists(file("report.html")));
   }
+}
+
+// What a state must have.
+struct MadeUpPosition {
+  int term = 1;
+  std::int64_t samples = 0;
+  Seconds seconds = 1;
+
+  void state(Archive& archive) {
+    archive("term", term);
+    archive("samples", samples);
+    archive("seconds", seconds);
+  }
+};
+
+State state_after(std::int64_t samples) {
+  MadeUpPosition position{.samples = samples};
+  State state;
+  state.put("run", state_of(position));
+  return state;
+}
+
+// Otherwise a run that is killed between the two could neither go on nor make its results.
+TEST_F(RecordedRunTest, ACompleteRunHasItsResultsBeforeItsLastCheckpoint) {
+  job_.train.batch = 30;
+  job_.train.steps = 10;
+  const auto body = [](RunMonitor& monitor) {
+    monitor.on_checkpoint(150, state_after(150));
+    monitor.on_checkpoint(300, state_after(300));
+  };
+  EXPECT_THROW(run([&](RunMonitor& monitor) {
+                 fs::create_directories(file("summary.json"));
+                 body(monitor);
+               }),
+               RunFailed);
+  EXPECT_TRUE(fs::exists(file("checkpoints/5")));
+  EXPECT_FALSE(fs::exists(file("checkpoints/10")));
+  fs::remove(file("summary.json"));
+  EXPECT_EQ(run(body).checkpoints, 2);
+  EXPECT_TRUE(fs::exists(file("checkpoints/10")));
 }
 
 TEST_F(RecordedRunTest, AFailedRunLeavesItsLastModel) {

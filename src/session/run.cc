@@ -26,6 +26,8 @@ Job job_of(const Options& options) {
   job.train.steps = options.steps;
   job.train.target_accuracy = options.target_accuracy;
   job.train.eval_every = options.eval_every;
+  job.train.checkpoint_every = options.checkpoint_every.value_or(-1);
+  job.train.checkpoint_keep = options.checkpoint_keep;
   job.train.micro_batch = options.micro_batch;
   job.strategy = options.strategy;
   job.cluster = options.cluster;
@@ -72,10 +74,14 @@ Run::Impl::Turn::Turn(Session::Impl& session) : session_(session) {
   if (session_.stopped && is_signal(*session_.stopped)) {
     throw RunFailed("cannot start another run: the last one was stopped by " + *session_.stopped);
   }
+  if (session_.stopped == kLeftRun) {
+    throw RunFailed("cannot start another run: this rank has left the last one");
+  }
   if (session_.has_run) {
     throw std::logic_error("a session has one run at a time: the last one is not over");
   }
   session_.has_run = true;
+  ++session_.runs;
 }
 
 Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica,
@@ -87,7 +93,8 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
   forget_cause();
   const Peer me = peer_of(replica, hooks.settings);
   if (session_.world.rank == 0) {
-    open_rendezvous(me, samples, std::move(hooks.evaluate));
+    open_rendezvous(me, samples, std::move(hooks.evaluate),
+                    session_.resume ? session_.resume : options.resume);
   }
   join_run(me);
   guarded([&] {
@@ -119,11 +126,24 @@ Peer Run::Impl::peer_of(Replica& replica, const std::string& settings) const {
   me.rank = session_.world.rank;
   me.token = session_.world.token;
   me.job = to_toml(job_schema(), job_);
-  me.parameters = settings + describe(replica.tensors());
+  // A rank that is started again begins with its first run, whichever one the others are at.
+  me.parameters =
+      settings + describe(replica.tensors()) + fmt::format("run number {}\n", session_.runs);
   return me;
 }
 
-void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate) {
+// Only rank 0 reads the checkpoint: the others get their part of it from the coordinator.
+std::shared_ptr<const ResumePoint> Run::Impl::resume_point(const std::string& where) const {
+  auto point = find_resume_point(where, {.mode = "train", .name = job_.name});
+  const Status status = point ? check_job(*point, job_) : tl::unexpected(point.error());
+  if (!status) {
+    throw Refused(fmt::format("--motley-resume: {}", status.error().message));
+  }
+  return std::make_shared<const ResumePoint>(std::move(*point));
+}
+
+void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate,
+                                const std::optional<std::string>& resume) {
   Gathering gathering;
   gathering.job_text = me.job;
   gathering.host = me;
@@ -131,12 +151,22 @@ void Run::Impl::open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFu
   const Endpoint& master = session_.world.master;
   gathering.address = address_to_listen_on(master.host);
   gathering.port = master.port;
-  RunView view{.keep = session_.out.has_value(),
+  RunView view{.keep = session_.out || resume,
                .out = session_.out,
                .trace = session_.trace,
                .quiet = !session_.progress};
-  host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), std::move(view),
-                                 std::move(gathering));
+  const auto from = resume ? resume_point(*resume) : nullptr;
+  view.from = from;
+  gathering.resume = state_in(from);
+  try {
+    host_ = std::make_unique<Host>(job_, samples, std::move(evaluate), std::move(view),
+                                   std::move(gathering));
+  } catch (const StateError& error) {
+    throw Refused(fmt::format("--motley-resume: {}", error.what()));
+  }
+  if (from) {
+    say_where(*from, !session_.progress);
+  }
 }
 
 // Starts this process's worker, and its servers if any.
@@ -165,16 +195,14 @@ std::optional<Work> Run::Impl::begin() {
     }
     const auto work = worker_->begin();
     has_work_ = work.has_value();
-    if (!work) {
-      end();
-    }
+    work ? take_part() : end();
     return work;
   });
 }
 
 Progress Run::Impl::finish(double loss_sum) {
   expect_turn(has_work_, "finish() called without a begin() that returned work");
-  guarded([&] { worker_->finish(loss_sum); });
+  guarded([&] { applied_ = worker_->finish(loss_sum); });
   has_work_ = false;
   return worker_->progress();
 }
@@ -261,6 +289,7 @@ void Run::Impl::leave_early() {
 
 void Run::Impl::clean_up(const std::string& why) {
   why_failed_ = why;
+  end_part(worker_->end().lost ? ElasticNote::Kind::kLost : ElasticNote::Kind::kOver);
   if (host_) {
     host_->give_up();
   }
@@ -270,21 +299,52 @@ void Run::Impl::clean_up(const std::string& why) {
   turn_.reset();
 }
 
-// Not needed on rank 0, whose coordinator handles signals itself.
+// Not needed on rank 0, whose coordinator handles signals itself, nor for a worker that has joined:
+// it leaves (session/joined_session.h). SIGTERM says that this machine is about to be taken away:
+// the others can go on.
 void Run::Impl::obey_signals() {
-  if (const auto signal = host_ ? std::nullopt : first_signal()) {
+  const auto signal = host_ || !owned_ ? std::nullopt : first_signal();
+  if (signal == "SIGTERM" && job_.cluster.elastic) {
+    leave();
+  } else if (signal) {
     stop(*signal);
   }
 }
 
+// Servers go first: as long as this worker is there, it has what they had.
+void Run::Impl::leave() {
+  if (!std::exchange(asked_, true)) {
+    servers_->drop_out();
+    worker_->ask_to_leave();
+  }
+}
+
+// From now on the run survives the loss of this process, unless it is rank 0.
+void Run::Impl::take_part() {
+  if (owned_ && job_.cluster.elastic && !std::exchange(takes_part_, true)) {
+    tell_launcher({ElasticNote::Kind::kSurvives, respawn()});
+  }
+}
+
+// What is started again begins with its first run.
+int Run::Impl::respawn() const { return session_.runs == 1 ? job_.cluster.respawn : 0; }
+
+void Run::Impl::end_part(ElasticNote::Kind how) {
+  if (std::exchange(takes_part_, false)) {
+    tell_launcher({how, respawn()});
+  }
+}
+
 void Run::Impl::end() {
+  const bool has_left = !worker_->end().run_is_over;  // or it came too late
+  end_part(has_left ? ElasticNote::Kind::kLeft : ElasticNote::Kind::kOver);
   worker_->leave();
   if (servers_) {
     servers_->join();
   }
   result_.seconds = worker_->so_far().times.seconds;
   result_.samples = worker_->progress().samples;
-  result_.stopped = worker_->stopped();
+  result_.stopped = has_left ? std::optional<std::string>(kLeftRun) : worker_->stopped();
   if (host_) {
     take(host_->finish());
     host_.reset();  // the next run has a rendezvous of its own
@@ -314,6 +374,7 @@ Run::Run(Session& session, const Options& options, Replica& replica, std::int64_
 Run::~Run() = default;
 std::optional<Work> Run::begin() { return impl_->begin(); }
 Progress Run::finish(double loss_sum) { return impl_->finish(loss_sum); }
+bool Run::applied() const { return impl_->applied(); }
 void Run::fit(const std::function<double(const Work&)>& compute) { impl_->fit(compute); }
 void Run::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 void Run::stop() { impl_->stop("the program"); }

@@ -11,6 +11,7 @@
 #include "motley/run.h"
 #include "runtime/worker/worker.h"
 #include "session/host.h"
+#include "session/loss_notice.h"
 #include "session/server_threads.h"
 #include "session/session_impl.h"
 #include "session/terminate_handler.h"
@@ -31,6 +32,7 @@ class Run::Impl {
 
   std::optional<Work> begin();
   Progress finish(double loss_sum);
+  bool applied() const { return applied_; }
   void fit(const std::function<double(const Work&)>& compute);
   void in_step(const std::function<void()>& body);
   void stop(const std::string& why);
@@ -54,7 +56,9 @@ class Run::Impl {
   bool under_way() const { return !over_ && !why_failed_; }
   void expect_turn(bool is_its_turn, const char* otherwise);
   Peer peer_of(Replica& replica, const std::string& settings) const;
-  void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate);
+  std::shared_ptr<const ResumePoint> resume_point(const std::string& where) const;
+  void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate,
+                       const std::optional<std::string>& resume);
   void join_run(const Peer& me);
 
   // Runs `body`; an exception from it fails the run. Exceptions of the program's hooks are rethrown
@@ -67,6 +71,10 @@ class Run::Impl {
   void clean_up(const std::string& why);
 
   void obey_signals();
+  void leave();
+  void take_part();
+  void end_part(ElasticNote::Kind how);
+  int respawn() const;
   void end();
   void take(const Summary& summary);
 
@@ -77,9 +85,11 @@ class Run::Impl {
   std::unique_ptr<ServerThreads> servers_;  // of a program
   std::unique_ptr<Worker> owned_;
   Worker* worker_ = nullptr;
-  bool asked_ = false;     // has asked the run to stop
-  bool has_work_ = false;  // between begin() and finish()
-  bool in_call_ = false;   // a call is in progress; hooks run inside it
+  bool asked_ = false;       // has asked the run to stop, or to leave it
+  bool takes_part_ = false;  // in an elastic run, and the launcher knows
+  bool has_work_ = false;    // between begin() and finish()
+  bool applied_ = false;     // the last step
+  bool in_call_ = false;     // a call is in progress; hooks run inside it
   bool over_ = false;
   std::optional<std::string> why_failed_;
   RunResult result_;

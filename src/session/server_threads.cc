@@ -37,6 +37,7 @@ void ServerThreads::run_server(const Job& job, Rank rank) {
     return;
   }
   Worker worker(*admission);
+  begin_to_serve(worker);
   try {
     const auto text = worker.join(signal_before_start);
     const Status status = text ? worker.run_server(job) : tl::unexpected(text.error());
@@ -46,6 +47,28 @@ void ServerThreads::run_server(const Job& job, Rank rank) {
   } catch (...) {
     worker.fail(std::current_exception());
   }
+  end_to_serve(worker);
+}
+
+void ServerThreads::drop_out() {
+  std::lock_guard lock(mutex_);
+  drops_out_ = true;
+  for (Worker* const server : serving_) {
+    server->drop_out();
+  }
+}
+
+void ServerThreads::begin_to_serve(Worker& server) {
+  std::lock_guard lock(mutex_);
+  serving_.insert(&server);
+  if (drops_out_) {
+    server.drop_out();
+  }
+}
+
+void ServerThreads::end_to_serve(Worker& server) {
+  std::lock_guard lock(mutex_);
+  serving_.erase(&server);
 }
 
 }  // namespace motley

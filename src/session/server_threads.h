@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <list>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -13,6 +15,8 @@
 #include "runtime/rendezvous/rendezvous.h"
 
 namespace motley {
+
+class Worker;
 
 // The reason to stop waiting for the other ranks, if a signal has arrived.
 std::optional<std::string> signal_before_start();
@@ -26,12 +30,19 @@ class ServerThreads {
   ServerThreads(const ServerThreads&) = delete;
   ServerThreads& operator=(const ServerThreads&) = delete;
 
+  // The process is about to go: the others take its servers for lost.
+  void drop_out();
   void join();
 
  private:
   void run_server(const Job& job, Rank rank);
+  void begin_to_serve(Worker& server);
+  void end_to_serve(Worker& server);
 
   const std::function<Result<Admission>(Rank)> let_in_;
+  std::mutex mutex_;
+  bool drops_out_ = false;     // guarded by mutex_
+  std::set<Worker*> serving_;  // guarded by mutex_
   std::list<std::thread> threads_;
 };
 

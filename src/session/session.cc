@@ -52,6 +52,7 @@ const std::map<std::string, Put>& flags() {
       {"--motley-job", [](Impl& to, const std::string& value) { to.job_path = value; }},
       {"--motley-set", [](Impl& to, const std::string& value) { to.overrides.push_back(value); }},
       {"--motley-out", [](Impl& to, const std::string& value) { to.out = value; }},
+      {"--motley-resume", [](Impl& to, const std::string& value) { to.resume = value; }},
       {"--motley-join-timeout",
        [](Impl& to, const std::string& value) { to.patience = read_seconds(value); }}};
   return all;
@@ -128,6 +129,9 @@ bool Session::shares_machine() const { return impl_->world.local_size > 1; }
 int Session::local_rank() const { return impl_->world.local_rank; }
 
 int Session::exit_code() const {
+  if (impl_->stopped == kLeftRun) {
+    return 0;
+  }
   const auto signal = first_signal() ? first_signal() : impl_->stopped;
   return signal && is_signal(*signal) ? exit_code_of(*signal) : 0;
 }

@@ -10,6 +10,9 @@
 
 namespace motley {
 
+// Why a run ended early for a rank that has left it.
+inline constexpr const char* kLeftRun = "left";
+
 class Session::Impl {
  public:
   Impl();  // throws if the process already has one
@@ -22,11 +25,13 @@ class Session::Impl {
   std::string job_path;                // empty: none
   std::vector<std::string> overrides;  // --motley-set
   std::optional<std::string> out;
+  std::optional<std::string> resume;  // a run directory or a checkpoint
   bool trace = true;
   bool progress = false;
   Seconds patience = 60;
 
   bool has_run = false;                // a run is in progress
+  int runs = 0;                        // so far
   std::optional<std::string> stopped;  // why the last one ended early
 };
 

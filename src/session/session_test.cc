@@ -6,9 +6,13 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "motley/run.h"
+#include "session/run_address.h"
+#include "session/session_impl.h"
 #include "tests/scratch_dir.h"
 #include "tests/toy_task.h"
 
@@ -61,14 +65,15 @@ struct Toy {
 };
 
 TEST(Session, TakesItsOwnFlagsOut) {
-  Program program(
-      {"data", "--motley-set", "seed=4", "-v", "--motley-out=here", "--", "--motley-job", "x"});
+  Program program({"data", "--motley-set", "seed=4", "-v", "--motley-out=here", "--motley-resume",
+                   "there", "--", "--motley-job", "x"});
   EXPECT_EQ(program.argc, 6);
   EXPECT_STREQ(program.argv[1], "data");
   EXPECT_STREQ(program.argv[2], "-v");
   EXPECT_STREQ(program.argv[3], "--");
   EXPECT_STREQ(program.argv[4], "--motley-job");
   EXPECT_EQ(program.argv[6], nullptr);
+  EXPECT_EQ(program.session->impl().resume, "there");
   EXPECT_EQ(program.session->rank(), 0);
   EXPECT_EQ(program.session->size(), 1);
   EXPECT_EQ(program.session->exit_code(), 0);
@@ -252,14 +257,88 @@ TEST(Run, ADirectoryHasReportAndRecords) {
   {
     Program program({"--motley-out", out, "--motley-no-trace"});
     motley::Run run(*program.session, {.batch = 30, .epochs = 1}, *toy.replica, 300, toy.hooks());
-    toy.fit(run);
+    run.fit([&](const Work& work) {
+      EXPECT_TRUE(find_run(out));  // `motley status` can ask it
+      return toy.replica->compute(work.samples);
+    });
   }
+  EXPECT_FALSE(find_run(out));
   for (const char* file : {"job.toml", "summary.json", "metrics.jsonl", "report.html"}) {
     EXPECT_TRUE(std::filesystem::exists(std::filesystem::path(out) / file)) << file;
   }
   EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(out) / "trace.json"));
   Program nowhere({"--motley-out", "/proc/nowhere"});
   EXPECT_THROW(motley::Run(*nowhere.session, {.batch = 30}, *toy.replica, 300), Refused);
+}
+
+// By the flag, from a run directory; by the option, from a checkpoint.
+TEST(Run, GoesOnFromACheckpoint) {
+  ScratchDir scratch;
+  const std::string out = scratch.path() + "/out";
+  Options options{.batch = 30, .steps = 20, .eval_every = 5, .checkpoint_every = 6};
+  options.cluster.unit = 1e-3;  // so slow that checkpoints are not left out, or not all of them
+  Toy whole;
+  {
+    Program program({"--motley-out", out});
+    motley::Run run(*program.session, options, *whole.replica, 300, whole.hooks());
+    whole.fit(run);
+  }
+  std::filesystem::remove_all(out + "/checkpoints/20");
+  for (const bool by_flag : {true, false}) {
+    std::map<int, std::string> checkpoints;
+    for (const auto& each : std::filesystem::directory_iterator(out + "/checkpoints")) {
+      checkpoints[std::stoi(each.path().filename())] = each.path();
+    }
+    ASSERT_FALSE(checkpoints.empty());
+    const std::string from = by_flag ? checkpoints.rbegin()->second : checkpoints.begin()->second;
+    Program program(by_flag ? std::vector<std::string>{"--motley-resume", out}
+                            : std::vector<std::string>{});
+    options.resume = by_flag ? "/nowhere" : from;  // the flag overrides it
+    Toy again;
+    motley::Run run(*program.session, options, *again.replica, 300, again.hooks());
+    again.fit(run);
+    EXPECT_EQ(run.result().samples, 600);
+    EXPECT_EQ(snapshot_of(*again.replica).parameters, snapshot_of(*whole.replica).parameters);
+    EXPECT_EQ(nlohmann::json::parse(run.result().summary)["resumed_from"], from);
+  }
+}
+
+// Models are evaluated on the thread that trains. At the end of a run it waits for the last
+// checkpoint, while those before wait for their evaluations.
+TEST(Run, EndsWhileCheckpointsWaitForEvaluations) {
+  ScratchDir scratch;
+  Program program({"--motley-out", scratch.path() + "/run"});
+  Toy toy;
+  // Every step asks for an evaluation, so that many are left when the run ends.
+  const Options options{.batch = 30, .steps = 50, .eval_every = 1, .checkpoint_every = 49};
+  motley::Run run(*program.session, options, *toy.replica, 300, toy.hooks());
+  toy.fit(run);
+  EXPECT_EQ(run.result().steps, 50);
+  EXPECT_TRUE(std::filesystem::exists(scratch.path() + "/run/checkpoints/50"));
+}
+
+TEST(Run, RefusesWhatItCannotGoOnFrom) {
+  ScratchDir scratch;
+  const std::string out = scratch.path() + "/out";
+  Toy toy;
+  {
+    Program program({"--motley-out", out});
+    motley::Run run(*program.session, {.batch = 30, .steps = 4}, *toy.replica, 300);
+    toy.fit(run);
+  }
+  const auto why_not = [&](const Options& options, const std::string& from) -> std::string {
+    Program program({"--motley-resume", from});
+    try {
+      motley::Run(*program.session, options, *toy.replica, 300);
+    } catch (const Refused& refused) {
+      return refused.what();
+    }
+    return "none";
+  };
+  EXPECT_EQ(why_not({.batch = 30}, "/nowhere"), "--motley-resume: /nowhere: no such directory");
+  EXPECT_NE(why_not({.batch = 60, .steps = 9}, out).find("train.batch is 60"), std::string::npos);
+  EXPECT_NE(why_not({.batch = 30, .steps = 4}, out).find("the run is complete"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(out + "/summary.json"));  // nothing was touched
 }
 
 // In a suite of its own, which runs last: a process remembers a signal until it ends, so every

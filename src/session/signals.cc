@@ -36,6 +36,15 @@ void catch_signals(SecondSignal second) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+void catch_termination() {
+  struct sigaction action {};
+  action.sa_handler = count_one;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+void let_termination_end() { std::signal(SIGTERM, SIG_DFL); }
+
 std::optional<std::string> first_signal() {
   switch (g_first.load()) {
     case SIGINT:

@@ -10,6 +10,9 @@ namespace motley {
 // too, or ends the process.
 enum class SecondSignal { kIsCounted, kEndsTheProcess };
 void catch_signals(SecondSignal second = SecondSignal::kIsCounted);
+// The same for SIGTERM alone; a second one ends the process. Or SIGTERM ends it, as at first.
+void catch_termination();
+void let_termination_end();
 // The first signal caught, "SIGINT" or "SIGTERM", if any.
 std::optional<std::string> first_signal();
 // How many signals were caught: of both kinds, or of one.

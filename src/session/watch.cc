@@ -1,6 +1,7 @@
 #include "session/watch.h"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "record/document.h"
@@ -20,16 +21,16 @@ constexpr std::int64_t kMarks = 200;  // points in TensorBoard besides evaluatio
 
 }  // namespace
 
-Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
-             std::unique_ptr<Dashboard> dashboard)
-    : dir_(dir),
+Watch::Watch(RunFacts facts, ProgressDisplay::Style style, std::unique_ptr<Dashboard> dashboard,
+             const ResumePoint* from)
+    : from_(from),
       record_(std::move(facts)),
       display_(style),
       dashboard_(std::move(dashboard)),
-      started_(static_cast<double>(std::time(nullptr))) {
-  if (dir) {
-    keep(events_, EventFile::create(dir->path() / event_file_name(std::time(nullptr))),
-         warned_of_events_);
+      started_(static_cast<double>(std::time(nullptr))),
+      event_file_(event_file_name(std::time(nullptr))) {
+  if (from) {
+    go_on();
   }
   publish();
   if (style == ProgressDisplay::Style::kLive) {
@@ -37,8 +38,32 @@ Watch::Watch(const RunDir* dir, RunFacts facts, ProgressDisplay::Style style,
   }
 }
 
+void Watch::open(const RunDir& dir, bool with_checkpoints, int checkpoint_keep) {
+  dir_ = &dir;
+  if (with_checkpoints) {
+    checkpoints_.emplace(dir.path(), checkpoint_keep, record_.facts().mode == "simulate");
+    checkpoints_->go_on_from(checkpoints_before_);
+  }
+  files_ = std::make_shared<RunFiles>(dir.path(), event_file_, started_);
+  // A simulation would overtake the disk, and nobody has to answer it in time.
+  writer_.emplace(record_.facts().mode == "simulate" ? BackgroundWriter::WhenFull::kWait
+                                                     : BackgroundWriter::WhenFull::kLeaveOut);
+  if (!from_) {
+    change(files_->events_path(), [](RunFiles& files) { return files.begin_events(); });
+    return;
+  }
+  change(files_->metrics_path(), [metrics = record_.metrics()](RunFiles& files) {
+    return files.continue_metrics(metrics);
+  });
+  change(files_->events_path(),
+         [before = from_->run, step = step_of(cut_samples_), metrics = record_.metrics()](
+             RunFiles& files) { return files.continue_events(before, step, metrics); });
+}
+
 void Watch::on_begin(const std::function<Activity(Rank)>& activity_of) {
   began_ = Clock::now();
+  began_samples_ = record_.samples();
+  staleness_.begin(0);
   activity_of_ = activity_of;
 }
 
@@ -48,6 +73,9 @@ void Watch::on_news(Rank rank, const WorkerNews& news) {
 }
 
 void Watch::on_progress(const RunProgress& progress) {
+  if (progress.samples > record_.samples() && began_) {
+    staleness_.on_progress(seconds_since_begin());
+  }
   record_.progress(progress.seconds, progress.samples, progress.loss);
   if ((record_.samples() - marked_.samples) * kMarks >= record_.facts().limit) {
     mark();
@@ -57,15 +85,12 @@ void Watch::on_progress(const RunProgress& progress) {
 
 void Watch::on_metric(const Metric& metric) {
   record_.add(metric);
-  if (dir_ && record_.metrics().size() == 1) {  // the file exists from the first evaluation on
-    keep(metrics_, AppendedFile::create(dir_->path() / "metrics.jsonl"), warned_of_metrics_);
-  }
-  if (metrics_) {
-    warn_once(metrics_->append_line(to_json(metric).dump()), warned_of_metrics_);
-  }
-  if (events_) {
-    warn_once(events_->add(started_ + metric.seconds, metric.step, scalars_of(metric)),
-              warned_of_events_);
+  if (files_) {
+    const bool is_first = record_.metrics().size() == 1;  // then the file is made
+    change(files_->metrics_path(),
+           [metric, is_first](RunFiles& files) { return files.add_metric(metric, is_first); });
+    change(files_->events_path(),
+           [metric](RunFiles& files) { return files.add_evaluation(metric); });
   }
   display_.evaluated(metric);
 }
@@ -94,22 +119,37 @@ void Watch::fail(const std::string& why) {
 void Watch::end() {
   activity_of_ = nullptr;
   display_.clear();
+  finish_files();
   publish();
+}
+
+Seconds Watch::seconds_since_begin() const {
+  return std::chrono::duration<double>(Clock::now() - *began_).count();
 }
 
 // The time left is in real seconds, also in a simulation.
 Moment Watch::moment() const {
   Moment moment;
   moment.activity_of = activity_of_;
-  if (began_ && record_.samples() > 0 && record_.state() == RunState::kRunning) {
-    const std::chrono::duration<double> passed = Clock::now() - *began_;
-    const auto left = static_cast<double>(record_.facts().limit - record_.samples());
-    moment.eta = passed.count() * left / static_cast<double>(record_.samples());
+  const auto left = static_cast<double>(record_.facts().limit - record_.samples());
+  if (!began_ || record_.state() != RunState::kRunning) {
+    return moment;
+  }
+  const Seconds passed = seconds_since_begin();
+  if (left > 0) {  // evaluations may take long after the last step
+    moment.stale_for = staleness_.at(passed);
+  }
+  const std::int64_t done = record_.samples() - began_samples_;
+  if (done > 0 && !moment.stale_for) {
+    moment.eta = passed * left / static_cast<double>(done);
   }
   return moment;
 }
 
 void Watch::show() {
+  if (writer_) {
+    say_problems(writer_->take_problems());
+  }
   if (display_.is_due()) {
     display_.update(record_, moment());
   }
@@ -128,20 +168,27 @@ void Watch::publish() {
   }
 }
 
-// Trouble with a file of the record does not end the run.
-void Watch::warn_once(const Status& status, bool& warned) {
-  if (!status && !warned) {
-    display_.clear();
-    warned = warn_unless(status);
+void Watch::change(const std::filesystem::path& file,
+                   const std::function<Status(RunFiles&)>& change) {
+  writer_->add(file.string(), [files = files_, change] { return change(*files); });
+}
+
+void Watch::finish_files() {
+  if (writer_) {
+    const bool finished = writer_->finish(BackgroundWriter::kPatience);
+    say_problems(writer_->take_problems());
+    if (!finished) {
+      say_problems({fmt::format("{}: the disk has not answered for {:g} s: files are not whole",
+                                dir_->path().string(), BackgroundWriter::kPatience)});
+    }
   }
 }
 
-template <class File>
-void Watch::keep(std::optional<File>& kept, Result<File> file, bool& warned) {
-  if (file) {
-    kept = std::move(*file);
-  } else {
-    warn_once(tl::unexpected(file.error()), warned);
+// Trouble with a file of the record does not end the run.
+void Watch::say_problems(const std::vector<std::string>& problems) {
+  for (const std::string& problem : problems) {
+    display_.clear();
+    print_notice("warning: " + problem);
   }
 }
 
@@ -151,12 +198,13 @@ std::int64_t Watch::step_of(std::int64_t samples) const {
 }
 
 void Watch::mark() {
-  if (!events_) {
+  if (!files_) {
     return;
   }
   RunFigures now = figures_of(record_);
-  warn_once(events_->add(started_ + now.seconds, step_of(now.samples), scalars_of(now, marked_)),
-            warned_of_events_);
+  change(files_->events_path(),
+         [seconds = now.seconds, step = step_of(now.samples), scalars = scalars_of(now, marked_)](
+             RunFiles& files) { return files.add_scalars(seconds, step, scalars); });
   marked_ = std::move(now);
 }
 

@@ -11,8 +11,10 @@
 
 #include "base/check.h"
 #include "node/mailbox.h"
+#include "sim/deadlock_report.h"
 #include "sim/exceptions.h"
 #include "sim/flight_table.h"
+#include "sim/freezes.h"
 #include "sim/network.h"
 #include "sim/scheduler.h"
 
@@ -20,23 +22,15 @@ namespace motley {
 namespace {
 
 constexpr std::uint64_t kPollEvery = 64;  // steps of the scheduler
-constexpr std::size_t kNamedWaiters = 8;  // listed in a deadlock report
 
 // Kinds of events that the scheduler calls back for. `index` is that of a flight, a fault or a
 // change.
-enum What : std::uint32_t { kFlightArrives, kRankFails, kLinkChanges };
+enum What : std::uint32_t { kFlightArrives, kRankFails, kLinkChanges, kStops };
 
 struct Fault {
   Rank rank;
   std::string reason;
 };
-
-std::string name_of(Rank rank) {
-  if (rank == kCoordinator) {
-    return "the coordinator";
-  }
-  return rank == kAnyRank ? "anyone" : fmt::format("rank {}", rank);
-}
 
 }  // namespace
 
@@ -61,6 +55,8 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void end_term(Rank rank, const std::string& reason);
   void next_term(Rank rank, std::function<void(Node&)> body);
   void fail(Rank rank, Seconds at, std::string reason);
+  void stop_at(Seconds at, std::string reason);
+  void freeze(Rank rank, Seconds from, Seconds until) { host(rank).freezes.add(from, until); }
   void poll(std::function<bool()> stop_requested) { stop_requested_ = std::move(stop_requested); }
 
   void occupy(Rank from, Rank to, std::size_t bytes);
@@ -102,6 +98,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
    private:
     Host& host() const { return cluster_.known_host(rank_); }
     void wait_for(Seconds duration);
+    void thaw();
 
     Impl& cluster_;
     Rank rank_;
@@ -127,6 +124,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
     std::vector<Receiver> receivers;       // in the order in which they blocked
     std::vector<HostActivity> activities;  // in the order in which they began
     std::deque<std::function<void(Node&)>> next_terms;
+    Freezes freezes;
     Seconds down_since = Node::kForever;
     std::string down_reason;
   };
@@ -151,8 +149,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   void begin_next_term(Host& home);
   void fail_now(const Fault& fault);
   void end_with(std::exception_ptr error);
-  std::string deadlock_report() const;
-  static std::string describe_wait(const Host& home, const HostActivity& activity);
+  std::string report_deadlock() const;
 
   const int workers_;
   const int ranks_;  // including servers
@@ -163,6 +160,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
   std::vector<Rank> rank_of_activity_;  // by ActivityId
   FlightTable flights_;
   std::vector<Fault> faults_;
+  std::vector<std::string> stops_;     // reasons
   std::vector<ClusterEvent> changes_;  // of links
   std::function<bool()> stop_requested_;
   std::exception_ptr error_;  // the first that left an activity
@@ -171,7 +169,7 @@ class SimCluster::Impl final : private Scheduler::Owner {
 void SimCluster::Impl::plan_changes(std::vector<ClusterEvent> events) {
   std::ranges::stable_sort(events, {}, &ClusterEvent::at);
   for (const ClusterEvent& event : events) {
-    if (event.kind == EventKind::kSpeed) {
+    if (event.kind == EventKind::kSpeed || concerns_members(event.kind)) {
       continue;
     }
     if (event.at < scheduler_.now()) {
@@ -195,7 +193,7 @@ void SimCluster::Impl::start(Rank rank, std::string name, std::function<void(Nod
 void SimCluster::Impl::run() {
   for (std::uint64_t steps = 1; scheduler_.live() > 0; ++steps) {
     if (!scheduler_.step()) {
-      end_with(std::make_exception_ptr(Deadlock(deadlock_report())));
+      end_with(std::make_exception_ptr(Deadlock(report_deadlock())));
     }
     if (steps % kPollEvery == 0 && stop_requested_ && stop_requested_()) {
       stop("interrupted");
@@ -220,6 +218,11 @@ void SimCluster::Impl::fail(Rank rank, Seconds at, std::string reason) {
                 static_cast<std::uint32_t>(faults_.size() - 1));
 }
 
+void SimCluster::Impl::stop_at(Seconds at, std::string reason) {
+  scheduler_.at(std::max(at, scheduler_.now()), kStops, static_cast<std::uint32_t>(stops_.size()));
+  stops_.push_back(std::move(reason));
+}
+
 void SimCluster::Impl::on_event(std::uint32_t what, std::uint32_t index) {
   switch (What{what}) {
     case kFlightArrives:
@@ -228,6 +231,8 @@ void SimCluster::Impl::on_event(std::uint32_t what, std::uint32_t index) {
       return fail_now(faults_[index]);
     case kLinkChanges:
       return change_link(changes_[index]);
+    case kStops:
+      return stop(stops_[index]);
   }
 }
 
@@ -381,35 +386,18 @@ void SimCluster::Impl::fail_now(const Fault& fault) {
 }
 
 // With no event left, every live activity waits in a receive without a deadline or sleeps forever.
-std::string SimCluster::Impl::deadlock_report() const {
-  std::string report = fmt::format("deadlock at {} s", scheduler_.now());
-  std::size_t count = 0;
+std::string SimCluster::Impl::report_deadlock() const {
+  std::vector<BlockedActivity> blocked;
   for (const Host& each : hosts_) {
     for (const HostActivity& activity : each.activities) {
-      if (++count <= kNamedWaiters) {
-        report += fmt::format("{} {}", count == 1 ? ":" : ";", describe_wait(each, activity));
+      blocked.push_back({.rank = each.rank, .name = activity.name, .match = std::nullopt});
+      const auto waits = std::ranges::find(each.receivers, activity.id, &Receiver::activity);
+      if (waits != each.receivers.end()) {
+        blocked.back().match = waits->match;
       }
     }
   }
-  if (count > kNamedWaiters) {
-    report += fmt::format("; and {} more", count - kNamedWaiters);
-  }
-  return report;
-}
-
-std::string SimCluster::Impl::describe_wait(const Host& home, const HostActivity& activity) {
-  std::string who = name_of(home.rank);
-  if (!activity.name.empty()) {
-    who += fmt::format(" ({})", activity.name);
-  }
-  for (const Receiver& receiver : home.receivers) {
-    if (receiver.activity == activity.id) {
-      return fmt::format("{} waits for channel {} from {}", who,
-                         static_cast<std::uint32_t>(receiver.match.channel),
-                         name_of(receiver.match.from));
-    }
-  }
-  return who + " sleeps forever";
+  return deadlock_report(scheduler_.now(), blocked);
 }
 
 void SimCluster::Impl::SimNode::send(Rank to, Channel channel, Header header, Payload payload) {
@@ -428,6 +416,7 @@ std::optional<Message> SimCluster::Impl::SimNode::receive_until(Match match, Sec
   Host& home = host();
   for (;;) {
     home.throw_if_down();
+    thaw();
     if (auto message = home.mailbox.take(match)) {
       return message;
     }
@@ -458,8 +447,16 @@ void SimCluster::Impl::SimNode::spawn(std::string name, std::function<void(Node&
 void SimCluster::Impl::SimNode::wait_for(Seconds duration) {
   const Host& home = host();
   home.throw_if_over();
-  cluster_.scheduler_.wait_until(now() + std::max(duration, 0.0));
+  cluster_.scheduler_.wait_until(home.freezes.end_of(now(), std::max(duration, 0.0)));
   home.throw_if_over();
+}
+
+// Waits until the rank is not frozen.
+void SimCluster::Impl::SimNode::thaw() {
+  const Seconds thawed = host().freezes.thawed(now());
+  if (thawed > now() && !host().mailbox.over()) {
+    cluster_.scheduler_.wait_until(thawed);
+  }
 }
 
 SimCluster::SimCluster(const ClusterSpec& spec, int servers, std::uint64_t seed, Seconds now)
@@ -477,6 +474,10 @@ void SimCluster::next_term(Rank rank, std::function<void(Node&)> body) {
 }
 void SimCluster::fail(Rank rank, Seconds at, std::string reason) {
   impl_->fail(rank, at, std::move(reason));
+}
+void SimCluster::stop_at(Seconds at, const std::string& reason) { impl_->stop_at(at, reason); }
+void SimCluster::freeze(Rank rank, Seconds from, Seconds until) {
+  impl_->freeze(rank, from, until);
 }
 void SimCluster::poll(std::function<bool()> stop_requested) {
   impl_->poll(std::move(stop_requested));

@@ -73,6 +73,12 @@ class SimCluster {
   // stop or after the rank has failed.
   void next_term(Rank rank, std::function<void(Node&)> body);
 
+  // The same at virtual time `at`, if run() has not returned before.
+  void stop_at(Seconds at, const std::string& reason);
+  // Stops the clock of a rank from `from` to `until`: what its activities wait for or compute ends
+  // that much later. Messages go on arriving, and wait.
+  void freeze(Rank rank, Seconds from, Seconds until);
+
   // Cuts the rank off at virtual time `at` (now, if that has passed). Its activities are unwound
   // with Interrupted; messages that have not left its uplink are lost, the others arrive. The other
   // ranks learn of the loss one latency later, after the last message that still arrives.

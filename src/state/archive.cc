@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -68,6 +69,14 @@ struct Form<double> {
                             : std::nullopt;
   }
 };
+
+// The sizes must be the same.
+template <class T>
+void copy_bytes(const StateTensor& from, std::span<T> to) {
+  if (!to.empty()) {
+    std::memcpy(to.data(), from.bytes.data(), from.bytes.size());
+  }
+}
 
 }  // namespace
 
@@ -161,10 +170,9 @@ class Archive::Cursor {
     StateTensor& tensor = to_->tensors[full(name)];
     tensor.type = type;
     tensor.shape = {static_cast<std::int64_t>(size)};
-    tensor.bytes.resize(size * size_of(type));
-    if (size > 0) {
-      std::memcpy(tensor.bytes.data(), data, tensor.bytes.size());
-    }
+    // Without resize(), which would first write zeros: the cut of a checkpoint is one copy.
+    const auto* begin = static_cast<const std::byte*>(data);
+    tensor.bytes.assign(begin, begin + size * size_of(type));
     return tensor;
   }
 
@@ -175,6 +183,21 @@ class Archive::Cursor {
     }
     expect(found->second.type == type, name, "a tensor of the expected type");
     return found->second;
+  }
+
+  template <class T>
+  void shaped(std::string_view name, ElementType type, std::span<T> values, Archive::Shape shape) {
+    if (is_saving()) {
+      save_tensor(name, type, values.data(), values.size())
+          .shape.assign(shape.begin(), shape.end());
+      return;
+    }
+    const StateTensor& saved = find_tensor(name, type);
+    if (!std::ranges::equal(saved.shape, shape) || saved.bytes.size() != values.size_bytes()) {
+      throw StateError(fmt::format("the tensor {} has the shape [{}]; expected [{}]", full(name),
+                                   fmt::join(saved.shape, ", "), fmt::join(shape, ", ")));
+    }
+    copy_bytes(saved, values);
   }
 
   std::string full(std::string_view name) const {
@@ -239,22 +262,28 @@ void Archive::tensor(std::string_view name, std::vector<float>& values) {
   tensor(name, std::span(values));
 }
 
-void Archive::tensor(std::string_view name, std::span<float> values,
-                     std::span<const std::int64_t> shape) {
+void Archive::tensor(std::string_view name, std::span<float> values) {
   if (is_saving()) {
-    StateTensor& saved =
-        cursor_->save_tensor(name, ElementType::kFloat32, values.data(), values.size());
-    if (!shape.empty()) {
-      saved.shape.assign(shape.begin(), shape.end());
-    }
+    cursor_->save_tensor(name, ElementType::kFloat32, values.data(), values.size());
     return;
   }
   const StateTensor& saved = cursor_->find_tensor(name, ElementType::kFloat32);
   cursor_->expect(saved.bytes.size() == values.size_bytes(), name,
                   fmt::format("a tensor of {} numbers", values.size()));
-  if (!values.empty()) {
-    std::memcpy(values.data(), saved.bytes.data(), saved.bytes.size());
-  }
+  copy_bytes(saved, values);
+}
+
+void Archive::tensor(std::string_view name, std::span<float> values, Shape shape) {
+  cursor_->shaped(name, ElementType::kFloat32, values, shape);
+}
+void Archive::tensor(std::string_view name, std::span<double> values, Shape shape) {
+  cursor_->shaped(name, ElementType::kFloat64, values, shape);
+}
+void Archive::tensor(std::string_view name, std::span<std::int64_t> values, Shape shape) {
+  cursor_->shaped(name, ElementType::kInt64, values, shape);
+}
+void Archive::tensor(std::string_view name, std::span<std::uint8_t> values, Shape shape) {
+  cursor_->shaped(name, ElementType::kUint8, values, shape);
 }
 
 void Archive::bytes(std::string_view name, std::vector<std::byte>& values) {

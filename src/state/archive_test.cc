@@ -113,6 +113,50 @@ TEST(Archive, ASizeThatIsTooLargeIsRefused) {
   EXPECT_THROW(restore(restored, state), StateError);
 }
 
+struct Shaped {
+  std::vector<float> floats = {1, 2, 3, 4, 5, 6};
+  std::vector<double> doubles = {0.1, 0.2};
+  std::vector<std::int64_t> counts = {7};
+  std::vector<std::uint8_t> flags = {1, 0};
+  std::vector<std::int64_t> shape = {2, 3};
+
+  void state(Archive& archive) {
+    archive.tensor("floats", std::span(floats), shape);
+    archive.tensor("doubles", std::span(doubles), std::vector<std::int64_t>{2});
+    archive.tensor("counts", std::span(counts), {});
+    archive.tensor("flags", std::span(flags), std::vector<std::int64_t>{1, 2});
+  }
+};
+
+TEST(Archive, TensorsHaveTypesAndShapes) {
+  Shaped saved;
+  const State state = state_of(saved);
+  EXPECT_EQ(state.tensors.at("floats").shape, saved.shape);
+  EXPECT_EQ(state.tensors.at("counts").shape, std::vector<std::int64_t>()) << "a single number";
+  EXPECT_EQ(state.tensors.at("doubles").type, ElementType::kFloat64);
+  Shaped restored{
+      .floats = std::vector<float>(6), .doubles = {0, 0}, .counts = {0}, .flags = {9, 9}};
+  restore(restored, state);
+  EXPECT_EQ(restored.floats, saved.floats);
+  EXPECT_EQ(restored.doubles, saved.doubles);
+  EXPECT_EQ(restored.counts, saved.counts);
+  EXPECT_EQ(restored.flags, saved.flags);
+}
+
+TEST(Archive, AnotherShapeOrTypeOfATensorIsRefused) {
+  Shaped saved;
+  State state = state_of(saved);
+  Shaped turned{.shape = {3, 2}};
+  try {
+    restore(turned, state);
+    FAIL();
+  } catch (const StateError& error) {
+    EXPECT_STREQ(error.what(), "the tensor floats has the shape [2, 3]; expected [3, 2]");
+  }
+  state.tensors["counts"].type = ElementType::kFloat64;
+  EXPECT_THROW(restore(saved, state), StateError);
+}
+
 RC_GTEST_PROP(Archive, DoublesKeepTheirBitsThroughText, (double number)) {
   struct One {
     double value;

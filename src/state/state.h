@@ -32,11 +32,16 @@ class State {
   bool empty() const { return values.empty() && tensors.empty(); }
   friend bool operator==(const State&, const State&) = default;
 
-  // Puts a state below a name, in place of what is there.
-  void put(std::string_view name, State part);
-  // The state below a name; empty if there is none.
-  State part(std::string_view name) const;
-  bool has(std::string_view name) const { return values.contains(name); }
+  // Puts a state below a path ("workers.0"), in place of what is there.
+  void put(std::string_view path, State part);
+  // Removes everything below a path, and the path.
+  void erase(std::string_view path);
+  // The state below a path; empty if there is none.
+  State part(std::string_view path) const;
+  bool has(std::string_view path) const { return find(path) != nullptr; }
+
+ private:
+  const nlohmann::json* find(std::string_view path) const;
 };
 
 // Shorthands: anything that has state(Archive&).

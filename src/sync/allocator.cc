@@ -12,20 +12,6 @@ namespace {
 // What a worker tells about itself: a StepCost as floats.
 constexpr std::size_t kNumbers = 3;
 
-// Samples of a full step, over all workers.
-std::int64_t full_step(const LedgerOptions& ledger) {
-  return std::min(ledger.batch, ledger.dataset);
-}
-
-AllocationOptions options_of(const Job& job, const LedgerOptions& ledger) {
-  AllocationOptions options;
-  options.workers = job.cluster.workers;
-  options.total = static_cast<std::size_t>(full_step(ledger));
-  options.shares = job.strategy.shares;
-  options.dead_band = job.strategy.adaptive.dead_band;
-  return options;
-}
-
 void put(std::span<float> room, const StepCost& cost) {
   room[0] = static_cast<float>(cost.fixed);
   room[1] = static_cast<float>(cost.per_sample);
@@ -61,6 +47,35 @@ std::string in_words(const Shares& shares) {
 
 }  // namespace
 
+std::int64_t full_step(const LedgerOptions& ledger) {
+  return std::min(ledger.batch, ledger.dataset);
+}
+
+AllocationOptions allocation_options(const Job& job, const LedgerOptions& ledger) {
+  AllocationOptions options;
+  options.workers = job.cluster.workers;
+  options.total = static_cast<std::size_t>(full_step(ledger));
+  options.shares = job.strategy.shares;
+  options.dead_band = job.strategy.adaptive.dead_band;
+  return options;
+}
+
+std::vector<StepSamples> first_parts(const Job& job, const LedgerOptions& ledger) {
+  const StepSamples step = Ledger(ledger).first_step();
+  Shares shares =
+      find_allocation(job.strategy.allocation)->first(allocation_options(job, ledger)).shares;
+  if (step.count != full_step(ledger)) {
+    shares = in_proportion(step, shares);
+  }
+  std::vector<StepSamples> parts;
+  std::int64_t begin = step.begin;
+  for (const std::size_t share : shares) {
+    parts.push_back({step.epoch, begin, static_cast<std::int64_t>(share)});
+    begin += static_cast<std::int64_t>(share);
+  }
+  return parts;
+}
+
 Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance,
                      Journal& journal)
     : node_(node),
@@ -71,13 +86,14 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       ledger_(ledger),
       window_(job.strategy.adaptive.window),
       collective_(node, Channel::kShares),
-      speed_(job.train.micro_batch_of(node.rank())),
-      costs_(is_fixed() ? 0 : static_cast<std::size_t>(node.size())) {
-  Decision first = allocation_.first(options_of(job, ledger));
+      kept_{
+          .speed = SpeedEstimate(job.train.micro_batch_of(node.rank())),
+          .costs = std::vector<StepCost>(is_fixed() ? 0 : static_cast<std::size_t>(node.size()))} {
+  Decision first = allocation_.first(allocation_options(job, ledger));
   set_own(first.shares);
   initial_own_ = own_;
   if (!is_fixed() || node.rank() == 0) {
-    history_.push_back({0, std::move(first)});
+    kept_.history.push_back({0, std::move(first)});
   }
 }
 
@@ -97,10 +113,12 @@ StepSamples Allocator::first_part_of(const StepSamples& step) const {
   return share_of(step, in_proportion(step, initial()), node_.rank());
 }
 
-Shares Allocator::initial() const { return allocation_.first(options_of(job_, ledger_)).shares; }
+Shares Allocator::initial() const {
+  return allocation_.first(allocation_options(job_, ledger_)).shares;
+}
 
 Shares Allocator::current() const {
-  return history_.empty() ? initial() : history_.back().decision.shares;
+  return kept_.history.empty() ? initial() : kept_.history.back().decision.shares;
 }
 
 void Allocator::set_own(const Shares& shares) {
@@ -108,19 +126,19 @@ void Allocator::set_own(const Shares& shares) {
 }
 
 std::size_t Allocator::next_share() {
-  if (decided_) {
-    asked_ = std::exchange(decided_, std::nullopt);
+  if (kept_.decided) {
+    kept_.asked = std::exchange(kept_.decided, std::nullopt);
   }
-  return asked_ ? asked_->decision.shares[self()] : static_cast<std::size_t>(own_.count);
+  return kept_.asked ? kept_.asked->decision.shares[self()] : static_cast<std::size_t>(own_.count);
 }
 
 // Only shares that a step was asked for go into the history: the run may end before.
 void Allocator::take_effect() {
-  if (asked_) {
-    write_down(current(), asked_->decision);
-    set_own(asked_->decision.shares);
-    history_.push_back(std::move(*asked_));
-    asked_.reset();
+  if (kept_.asked) {
+    write_down(current(), kept_.asked->decision);
+    set_own(kept_.asked->decision.shares);
+    kept_.history.push_back(std::move(*kept_.asked));
+    kept_.asked.reset();
   }
 }
 
@@ -140,25 +158,25 @@ void Allocator::write_down(const Shares& before, const Decision& decision) {
 void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t used) {
   // A short step is not measured: its cost is different, and there is only one of it.
   if (samples == static_cast<std::size_t>(own_.count)) {
-    speed_.add(samples, seconds);
-    mean_.add(samples, seconds);
+    kept_.speed.add(samples, seconds);
+    kept_.mean.add(samples, seconds);
   }
-  ++steps_;
+  ++kept_.steps;
   const std::optional<StepCost> mine = news(used);
-  used_ = used;
+  kept_.used = used;
   if (!mine || node_.size() == 1 || used >= ledger_.limit) {
     return;  // nothing to tell, nobody to tell it to, or no decision depends on it
   }
   advance_ == Advance::kTogether ? hear_together(*mine) : hear_at_own_pace(*mine);
-  if (asked_) {
+  if (kept_.asked) {
     return;  // the next step already has other shares: measure them first
   }
-  const Shares& shares = history_.back().decision.shares;
-  Decision decision = allocation_.next(shares, costs_, options_of(job_, ledger_));
-  const std::int64_t step = (used_ + ledger_.batch - 1) / ledger_.batch;
-  last_look_ = fmt::format("step {}: {}", step, decision.reason);
+  const Shares& shares = kept_.history.back().decision.shares;
+  Decision decision = allocation_.next(shares, kept_.costs, allocation_options(job_, ledger_));
+  const std::int64_t step = (kept_.used + ledger_.batch - 1) / ledger_.batch;
+  kept_.last_look = fmt::format("step {}: {}", step, decision.reason);
   if (decision.shares != shares) {
-    decided_ = {step, std::move(decision)};
+    kept_.decided = {step, std::move(decision)};
   }
 }
 
@@ -167,16 +185,16 @@ std::optional<StepCost> Allocator::news(std::int64_t used) {
   // The first evaluation comes as soon as possible: shares that are plainly wrong cost more than
   // another evaluation.
   constexpr int kFirstLook = SpeedEstimate::kWarmUp + SpeedEstimate::kFewestAtFirst;
-  const bool window_ended = steps_ % window_ == 0 || steps_ == kFirstLook;
+  const bool window_ended = kept_.steps % window_ == 0 || kept_.steps == kFirstLook;
   if (window_ended) {
-    cost_ = speed_.end_window();
+    kept_.cost = kept_.speed.end_window();
   }
   if (allocation_.told == CostReport::kWindowMedian && window_ended) {
-    return cost_;
+    return kept_.cost;
   }
   if (allocation_.told == CostReport::kEpochMean &&
-      used / ledger_.dataset > used_ / ledger_.dataset) {
-    return in_parts(mean_.take(), static_cast<std::size_t>(own_.count), cost_);
+      used / ledger_.dataset > kept_.used / ledger_.dataset) {
+    return in_parts(kept_.mean.take(), static_cast<std::size_t>(own_.count), kept_.cost);
   }
   return std::nullopt;
 }
@@ -184,12 +202,12 @@ std::optional<StepCost> Allocator::news(std::int64_t used) {
 // Every worker adds its own numbers to zeros: the sum holds all of them, with the same bits
 // everywhere.
 void Allocator::hear_together(const StepCost& mine) {
-  std::vector<float> numbers(kNumbers * costs_.size(), 0.0F);
+  std::vector<float> numbers(kNumbers * kept_.costs.size(), 0.0F);
   put(std::span(numbers).subspan(kNumbers * self(), kNumbers), mine);
   collective_.sum({numbers.data(), numbers.size()});
-  for (std::size_t rank = 0; rank < costs_.size(); ++rank) {
-    costs_[rank] = take(std::span(numbers).subspan(kNumbers * rank, kNumbers),
-                        job_.train.micro_batch_of(static_cast<Rank>(rank)));
+  for (std::size_t rank = 0; rank < kept_.costs.size(); ++rank) {
+    kept_.costs[rank] = take(std::span(numbers).subspan(kNumbers * rank, kNumbers),
+                             job_.train.micro_batch_of(static_cast<Rank>(rank)));
   }
 }
 
@@ -201,32 +219,36 @@ void Allocator::hear_at_own_pace(const StepCost& mine) {
       node_.send(rank, Channel::kShares, {}, Payload::borrow(std::span<const float>(numbers)));
     }
   }
-  costs_[self()] = mine;
+  kept_.costs[self()] = mine;
   while (auto message = node_.receive_until({Channel::kShares}, node_.now())) {
     const auto heard = message->payload.floats();
     MOTLEY_CHECK(heard.size() == kNumbers, "{} numbers from {}", heard.size(), message->from);
-    costs_[static_cast<std::size_t>(message->from)] =
+    kept_.costs[static_cast<std::size_t>(message->from)] =
         take(heard, job_.train.micro_batch_of(message->from));
   }
 }
 
 void Allocator::state(Archive& archive) {
-  archive("speed", speed_);
-  archive("mean", mean_);
-  archive("cost", cost_);
-  archive("costs", costs_);
-  archive("steps", steps_);
-  archive("used", used_);
-  archive("history", history_);
-  archive("decided", decided_);
-  archive("asked", asked_);
-  archive("last_look", last_look_);
+  kept_.state(archive);
   set_own(current());
 }
 
+void AllocatorState::state(Archive& archive) {
+  archive("speed", speed);
+  archive("mean", mean);
+  archive("cost", cost);
+  archive("costs", costs);
+  archive("steps", steps);
+  archive("used", used);
+  archive("history", history);
+  archive("decided", decided);
+  archive("asked", asked);
+  archive("last_look", last_look);
+}
+
 AllocationResult Allocator::result() {
-  cost_ = speed_.end_window();
-  return {history_, last_look_, static_cast<std::size_t>(own_.count), cost_};
+  kept_.cost = kept_.speed.end_window();
+  return {kept_.history, kept_.last_look, static_cast<std::size_t>(own_.count), kept_.cost};
 }
 
 }  // namespace motley

@@ -17,8 +17,18 @@
 #include "motley/record/journal.h"
 #include "motley/sync/collective.h"
 #include "motley/sync/strategy.h"
+#include "sync/refit.h"
 
 namespace motley {
+
+// Samples of a full step, over all workers.
+std::int64_t full_step(const LedgerOptions& ledger);
+// What the job's allocation has to know.
+AllocationOptions allocation_options(const Job& job, const LedgerOptions& ledger);
+
+// For methods without common steps: every worker's part of the term's first step, by rank. By the
+// initial shares, because only these are the same on all workers.
+std::vector<StepSamples> first_parts(const Job& job, const LedgerOptions& ledger);
 
 // From `step` on, these shares were used.
 struct ShareChange {
@@ -40,6 +50,24 @@ struct AllocationResult {
   StepCost cost;          // this worker's own measurement
 };
 
+// What an Allocator keeps from one term to the next.
+struct AllocatorState {
+  SpeedEstimate speed = SpeedEstimate{};
+  MeanTime mean = {};
+  StepCost cost = {};                // the last estimate of `speed`
+  std::vector<StepCost> costs = {};  // of every worker, as last heard; empty if shares are fixed
+  std::int64_t steps = 0;            // of this worker
+  std::int64_t used = 0;             // samples, by all workers
+  // With fixed shares only rank 0 keeps it: among thousands of workers, a copy on each would be
+  // most of a simulation's memory.
+  std::vector<ShareChange> history = {};
+  std::optional<ShareChange> decided = {};  // but not asked for yet
+  std::optional<ShareChange> asked = {};    // but not in effect yet
+  std::string last_look = {};
+
+  void state(Archive& archive);
+};
+
 class Allocator {
  public:
   Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Advance advance,
@@ -49,8 +77,7 @@ class Allocator {
   // proportion for a short step.
   StepSamples part_of(const StepSamples& step);
 
-  // For methods without common steps: this worker's part of a term's first step. By the initial
-  // shares, because only these are the same on all workers.
+  // For methods without common steps: this worker's part of a term's first step (first_parts()).
   StepSamples first_part_of(const StepSamples& step) const;
   // For methods without common steps: this worker's batch in its next step. Decisions made after
   // this call apply to the step after that.
@@ -89,20 +116,22 @@ class Allocator {
   const LedgerOptions ledger_;
   const std::int64_t window_;  // steps
   Collective collective_;
-  SpeedEstimate speed_;
-  MeanTime mean_;
-  StepCost cost_;                // the last estimate of speed_
-  std::vector<StepCost> costs_;  // of every worker, as last heard
-  std::int64_t steps_ = 0;       // of this worker
-  std::int64_t used_ = 0;        // samples, by all workers
-  // With fixed shares only rank 0 keeps it: among thousands of workers, a copy on each would be
-  // most of a simulation's memory.
-  std::vector<ShareChange> history_;
-  StepSamples own_;                     // this worker's part of a full step
-  StepSamples initial_own_;             // the same by the initial shares
-  std::optional<ShareChange> decided_;  // but not asked for yet
-  std::optional<ShareChange> asked_;    // but not in effect yet
-  std::string last_look_;
+  AllocatorState kept_;
+  StepSamples own_;          // this worker's part of a full step
+  StepSamples initial_own_;  // the same by the initial shares
 };
+
+// Fits the allocators of all workers to other workers, another allocation or another batch, so that
+// the shares of all add up to it and are the same everywhere. Nothing changes if nothing has
+// changed. Those who stay keep their proportions and what they have measured; a newcomer gets the
+// mean of their shares. Pure.
+struct AllocatorFit {
+  const Job& job;               // that goes on
+  const LedgerOptions& ledger;  // `begin` samples have been used
+  const MemberChange& members;
+  bool keeps_allocation = true;
+  bool is_cut_off = false;  // workers may have been between two decisions
+};
+std::vector<State> fitted_allocators(const std::vector<State>& before, const AllocatorFit& fit);
 
 }  // namespace motley

@@ -43,6 +43,11 @@ class CodedReducer final : public Reducer {
   // time by which the first exchange took longer than the second, which moves as many bytes, was
   // waiting. Encoding and decoding are left out: the first exchange encodes more.
   Seconds waited() const override { return waited_; }
+  void conclude() override {
+    for (Encoder& encoder : encoders_) {
+      encoder.forget();
+    }
+  }
   void state(Archive& archive) override;
 
  private:

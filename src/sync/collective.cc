@@ -60,9 +60,45 @@ Collective::Collective(Node& node, Channel channel, std::vector<Rank> members)
 Collective::Collective(Node& node, Channel channel, RingMeeting* meeting)
     : node_(node), channel_(channel), size_(node.size()), self_(node.rank()), meeting_(meeting) {}
 
-void Collective::sum(Block block, float weight) {
+void Undo::begin(Block room) {
+  room_ = room;
+  more_.clear();
+  kept_.clear();
+}
+
+void Undo::keep(Block numbers) {
+  if (numbers.phantom() || numbers.size == 0) {
+    return;
+  }
+  if (room_.phantom() || room_.size < numbers.size) {
+    more_.emplace_back(numbers.size);
+    room_ = {more_.back().data(), numbers.size};
+  }
+  std::memcpy(room_.data, numbers.data, numbers.size * sizeof(float));
+  kept_.push_back({numbers, room_.data});
+  room_ = room_.part(numbers.size, room_.size - numbers.size);
+}
+
+void Undo::take_back() {
+  for (const Kept& kept : kept_) {
+    std::memcpy(kept.where.data, kept.numbers, kept.where.size * sizeof(float));
+  }
+  kept_.clear();
+}
+
+// What is about to change. Each number is saved once.
+void Collective::save(Block numbers) {
+  if (undo_) {
+    undo_->keep(numbers);
+  }
+}
+
+void Collective::sum(Block block, float weight, Undo* undo) {
   const bool is_small = block.size * sizeof(float) <= kSmallBytes;
   if (size_ == 1 || is_small) {
+    undo_ = undo;
+    save(block);
+    undo_ = nullptr;
     scale(block, weight);
   }
   if (size_ == 1 || block.size == 0) {
@@ -72,6 +108,8 @@ void Collective::sum(Block block, float weight) {
     recursive_doubling(block);
     return;
   }
+  undo_ = undo;
+  save(chunk(block, self_));
   weigh_first(chunk(block, self_), weight);
   if (meeting_ && block.phantom()) {
     waited_ += meeting_->sum(node_, channel_, block.size);
@@ -174,6 +212,7 @@ std::size_t Collective::receive_segment(int from, Block room, Keep keep) {
                rank, room.size);
   const auto values = message.payload.floats();
   if (!room.phantom() && keep != kNone) {
+    save(room.part(0, count));
     add(values, keep, room.data);
   } else if (!room.phantom()) {
     std::memcpy(room.data, values.data(), values.size_bytes());

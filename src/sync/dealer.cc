@@ -6,12 +6,15 @@ namespace motley {
 
 Dealer::Dealer(const ServiceContext& context, EvaluatedModel evaluated)
     : workers_(context.node.size()),
+      dealings_(context.dealings),
       evaluated_model_(evaluated),
       samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
       stop_requested_(context.stop_requested),
       dispenser_(context.ledger, context.ledger.begin + Ledger(context.ledger).first_step().count),
       next_(static_cast<std::size_t>(workers_)),
-      used_(context.ledger.begin) {}
+      used_(context.ledger.begin),
+      evaluated_(context.ledger.begin),
+      evaluated_before_(context.ledger.begin) {}
 
 void Dealer::state(Archive& archive) {
   const bool is_pending = archive.is_saving() && !to_ask_.empty();
@@ -26,6 +29,9 @@ std::int64_t Dealer::deal(Rank worker, std::int64_t computed, std::int64_t want)
   }
   StepSamples& next = next_[static_cast<std::size_t>(worker)];
   next = dispenser_.next(want);
+  if (dealings_) {
+    dealings_->deal(worker, next);
+  }
   return next.count;
 }
 

@@ -7,6 +7,7 @@
 #include "cluster/cost.h"
 #include "motley/sync/method.h"
 #include "state/state.h"
+#include "sync/counted_replica.h"
 #include "sync/recording_node.h"
 
 namespace motley {
@@ -59,9 +60,9 @@ class Training::Impl {
  public:
   Impl(Node& bare_node, const Part& part)
       : part_(part),
+        replica_(part.replica),
         journal_(part.journal ? *part.journal : unread_),
         recording_node_(bare_node, journal_),
-        node_(part.journal ? static_cast<Node&>(recording_node_) : bare_node),
         spans_(journal_),
         method_(method_of(part.job)),
         ledger_(ledger_options(part.job, part.training_samples, part.term)),
@@ -72,12 +73,14 @@ class Training::Impl {
     if (part.kept) {
       restore(allocator_, part.kept->part("allocator"));  // its shares are used by make()
     }
-    strategy_ = method_.make({node_, part.replica, ledger_, allocator_, part.job, journal_,
-                              part.stop_requested, part.meeting, part.term,
-                              seed_of(part.job.seed, part.term)});
+    strategy_ =
+        method_.make({node_, replica_, ledger_, allocator_, part.job, journal_, part.stop_requested,
+                      part.meeting, part.term, seed_of(part.job.seed, part.term)});
     MOTLEY_CHECK(strategy_, "method {} made no worker", method_.name());
     if (part.kept) {
-      restore(*strategy_, part.kept->part("method"));
+      if (const State method = part.kept->part("method"); !method.empty()) {
+        restore(*strategy_, method);
+      }
       restore(result_, part.kept->part("result"));
       spans_.go_on(result_);
       // Since this worker's last step, it waited for the end of the term.
@@ -87,6 +90,7 @@ class Training::Impl {
 
   std::optional<Work> begin() {
     work_ = strategy_->begin();
+    steps_before_ = replica_.steps();
     if (work_) {
       compute_began_ = node_.now();
       spans_.exchanged(compute_began_, waited());
@@ -101,7 +105,8 @@ class Training::Impl {
   Seconds cost() { return cost_.next_step(compute_began_, work_->count); }
 
   void finish(double loss_sum) {
-    const Seconds computed = node_.now() - compute_began_;
+    const Seconds computed = computed_ = node_.now() - compute_began_;
+    is_finishing_ = true;
     journal_.turn_to({Doing::kCommunicate});
     spans_.computed(compute_began_ + computed, work_->count);
 
@@ -113,6 +118,7 @@ class Training::Impl {
     allocator_.after_step(work_->count, computed, progress.samples);
     recording_node_.write_down();
     count(computed);
+    is_finishing_ = false;
     const auto report = [&] {
       part_.observer.on_step(result_.times.seconds, progress, result_);
       if (progress.evaluate) {
@@ -122,10 +128,13 @@ class Training::Impl {
     node_.busy(0, std::ref(report));
   }
 
+  // A method that exchanges nothing here ended with its last step; how long the farewells of its
+  // term took does not count. The clock cannot tell: a real one always moves on.
   void end_run() {
     const Seconds began = node_.now();
+    const std::int64_t received = recording_node_.received();
     strategy_->end_run();
-    if (node_.now() > began) {
+    if (recording_node_.received() > received) {
       waited_before_ += began - result_.times.seconds;  // since the last step
       count_time();
       recording_node_.write_down();
@@ -134,6 +143,21 @@ class Training::Impl {
   }
 
   const WorkerResult& so_far() const { return result_; }
+
+  // An iteration counts if its gradient is in the model, also if its end was cut off.
+  std::optional<Survivor> settle() {
+    const std::optional<Settled> settled = strategy_->settle();
+    if (has_applied()) {
+      count(computed_);
+    }
+    is_finishing_ = false;
+    return settled ? std::optional(Survivor{*settled, iterations_}) : std::nullopt;
+  }
+
+  bool has_applied() const {
+    const bool has_nothing = method_.advance == Advance::kAtOwnPace && work_ && work_->count == 0;
+    return is_finishing_ && (replica_.steps() > steps_before_ || has_nothing);
+  }
 
   WorkerResult result() {
     WorkerResult result = result_;
@@ -151,6 +175,7 @@ class Training::Impl {
   Seconds waited() const { return waited_before_ + strategy_->waited() + allocator_.waited(); }
 
   void count(Seconds computed) {
+    ++iterations_;
     result_.samples += static_cast<std::int64_t>(work_->count);
     result_.steps += 1;
     result_.step_samples = work_->count;
@@ -166,10 +191,11 @@ class Training::Impl {
   }
 
   const Part part_;
+  CountedReplica replica_;
   Journal unread_{0};
   Journal& journal_;
   RecordingNode recording_node_;
-  Node& node_;
+  Node& node_ = recording_node_;
   SpanWriter spans_;
   const Method& method_;
   Ledger ledger_;
@@ -177,7 +203,11 @@ class Training::Impl {
   CostModel cost_;
   std::unique_ptr<Strategy> strategy_;
 
-  std::optional<Work> work_;  // of the current step
+  std::optional<Work> work_;       // of the current step
+  std::int64_t iterations_ = 0;    // of this term
+  std::int64_t steps_before_ = 0;  // of the replica, before the current iteration
+  Seconds computed_ = 0;           // how long computing took in the current iteration
+  bool is_finishing_ = false;
   Seconds compute_began_ = 0;
   Seconds waited_before_ = 0;  // outside of strategy and allocator, and in earlier terms
   WorkerResult result_;
@@ -195,9 +225,11 @@ Training::~Training() = default;
 std::optional<Work> Training::begin() { return impl_->begin(); }
 Seconds Training::cost() { return impl_->cost(); }
 void Training::finish(double loss_sum) { impl_->finish(loss_sum); }
+bool Training::has_applied() const { return impl_->has_applied(); }
 void Training::end_run() { impl_->end_run(); }
 const WorkerResult& Training::so_far() const { return impl_->so_far(); }
 WorkerResult Training::result() { return impl_->result(); }
+std::optional<Survivor> Training::settle() { return impl_->settle(); }
 void Training::state(Archive& archive) { impl_->state(archive); }
 
 void train_term(Node& node, Training& training, Replica& replica) {
@@ -221,14 +253,26 @@ Figures run_server(Node& node, const Job& job, Journal* journal, KeptState* kept
   return method_of(job).run_server({node, job, journal ? *journal : unread, kept});
 }
 
+Dealings dealings_of(const Job& job, std::int64_t training_samples, const Term& term,
+                     const std::vector<OwnUpdates>& own) {
+  Dealings dealings;
+  if (method_of(job).advance == Advance::kAtOwnPace) {
+    const LedgerOptions ledger = ledger_options(job, training_samples, term);
+    dealings.begin(first_parts(job, ledger), ledger);
+    dealings.carry(own);
+  }
+  return dealings;
+}
+
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal,
-                    std::vector<int> machines, const Term& term, KeptState* kept) {
+                    std::vector<int> machines, const Term& term, KeptState* kept,
+                    Dealings* dealings) {
   const Serve serve = method_of(job).serve;
   const LedgerOptions ledger = ledger_options(job, training_samples, term);
   Journal unread(0);
   return serve ? serve({node, job, ledger, journal ? *journal : unread, std::move(stop_requested),
-                        std::move(machines), kept})
+                        std::move(machines), kept, dealings})
                : ServiceResult{};
 }
 

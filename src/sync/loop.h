@@ -20,6 +20,7 @@
 #include "motley/sync/service.h"
 #include "motley/sync/strategy.h"
 #include "sync/allocator.h"
+#include "sync/survivor.h"
 
 namespace motley {
 
@@ -94,11 +95,21 @@ class Training {
   // the final model.
   void end_run();
 
+  // Call if an Interrupted has left finish(): whether the step's gradient is in the model all the
+  // same.
+  bool has_applied() const;
+
+  // Call if the term is cut off: after an Interrupted has left a call, when all activities of the
+  // node have returned. Afterwards model and state() are those of a worker that can go on in
+  // another term. Makes no Node calls. nullopt: the method cannot go on.
+  std::optional<Survivor> settle();
+
   // Call after begin() has said that the term is over. Totals are over the whole run.
   WorkerResult result();
   // The totals up to this worker's last step.
   const WorkerResult& so_far() const;
-  // What this worker keeps for the next term, besides its replica.
+  // What this worker keeps for the next term, besides its replica. Call when the term is over, or
+  // after settle().
   void state(Archive& archive);
 
  private:
@@ -115,11 +126,16 @@ void train_term(Node& node, Training& training, Replica& replica);
 Figures run_server(Node& node, const Job& job, Journal* journal = nullptr,
                    KeptState* kept = nullptr);
 
+// What will be dealt in a term: nothing yet but each worker's share of its first step. `own` is
+// from terms that were cut off (runtime/run/run_position.h).
+Dealings dealings_of(const Job& job, std::int64_t training_samples, const Term& term,
+                     const std::vector<OwnUpdates>& own = {});
+
 // Runs the coordinator's side of the job's method. Returns when the term is over for all workers;
 // at once if the method has none.
 ServiceResult serve(Node& node, const Job& job, std::int64_t training_samples,
                     std::function<bool()> stop_requested, Journal* journal = nullptr,
                     std::vector<int> machines = {}, const Term& term = {},
-                    KeptState* kept = nullptr);
+                    KeptState* kept = nullptr, Dealings* dealings = nullptr);
 
 }  // namespace motley

@@ -11,6 +11,7 @@ std::optional<Message> RecordingNode::receive_until(Match match, Seconds deadlin
   }
   auto message = ForwardingNode::receive_until(match, deadline);
   journal_.turn_to({Doing::kCommunicate});
+  received_ += message ? 1 : 0;
   if (message && message->from != kCoordinator && message->payload.size() > 0) {
     note(*message, asked);
   }

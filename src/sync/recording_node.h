@@ -8,6 +8,7 @@
 // Cost: two readings of the clock per message.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "motley/record/journal.h"
@@ -24,12 +25,15 @@ class RecordingNode final : public ForwardingNode {
   // Call when a step is over.
   void write_down();
 
+  std::int64_t received() const { return received_; }  // messages so far
+
  private:
   static constexpr std::size_t kMostPeers = 64;  // per step; more are left out
 
   void note(const Message& message, Seconds asked);
 
   Journal& journal_;
+  std::int64_t received_ = 0;
   std::vector<Exchange> heard_;  // in this step, one per peer
 };
 

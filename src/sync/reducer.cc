@@ -1,5 +1,7 @@
 #include "sync/reducer.h"
 
+#include <algorithm>
+
 #include "motley/sync/collective.h"
 #include "sync/codec_options.h"
 #include "sync/coded_reducer.h"
@@ -29,6 +31,24 @@ std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel ch
     return std::make_unique<PlainReducer>(context, channel);
   }
   return std::make_unique<CodedReducer>(context.node, channel, codec, context.seed);
+}
+
+std::vector<State> fitted_reducers(const std::vector<State>& before, const Refit& refit) {
+  const int workers = refit.members.now();
+  if (codec_options_of(refit.job).kind == CodecKind::kNone) {
+    return std::vector<State>(static_cast<std::size_t>(workers));
+  }
+  Residuals residuals(before.size());
+  if (workers > 1) {
+    residuals = joined_residuals(before, refit);
+  }
+  std::vector<State> now;
+  for (const std::vector<float>& residual : fitted_residuals(residuals, refit.members)) {
+    const bool is_prepared = !residual.empty();
+    now.push_back(is_prepared ? cut_residual(residual, workers, refit.job) : State{});
+    save_value(now.back(), "is_prepared", is_prepared);
+  }
+  return now;
 }
 
 }  // namespace motley

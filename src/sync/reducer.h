@@ -5,8 +5,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "motley/sync/strategy.h"
+#include "sync/refit.h"
 
 namespace motley {
 
@@ -25,7 +27,10 @@ class Reducer {
   // Call when there will be no more sums. Every worker must call it; it may wait for the others.
   virtual void leave() {}
 
-  // What the codec has held back, if anything.
+  // The last sum is used: it will not be asked for again.
+  virtual void conclude() {}
+
+  // What the codec has held back, if anything; before conclude(), also what it held back before.
   virtual void state(Archive&) {}
 
   // Time in sum() spent waiting for workers that came late.
@@ -35,5 +40,9 @@ class Reducer {
 // A reducer among the workers themselves, in the job's codec: motley/sync/collective.h without a
 // codec, sync/coded_reducer.h with one.
 std::unique_ptr<Reducer> make_reducer(const StrategyContext& context, Channel channel);
+// The states of all workers' reducers, for other workers or another codec (sync/refit.h). What
+// those who are gone held back is divided among those who stay. A single worker sends nothing, so
+// what it held back is forgotten.
+std::vector<State> fitted_reducers(const std::vector<State>& before, const Refit& refit);
 
 }  // namespace motley

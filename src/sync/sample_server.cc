@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "motley/sync/method.h"
 
 namespace motley {
 namespace {
@@ -53,6 +54,7 @@ void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& re
   gaps_.begins(rank, request.iteration, request.at);
   context_.journal.set_behind("iterations behind the fastest worker, when a step began",
                               gaps_.behind(), gaps_.farthest_behind());
+  note_unshared(rank, worker, request);
   worker.iteration = request.iteration;
   const std::int64_t before = std::exchange(worker.samples, request.samples);
   dealer_.deal(rank, before, request.want);
@@ -60,6 +62,24 @@ void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& re
                      Payload::of_record(dealer_.grant(rank, request.eligible != 0)));
   if (listener_) {
     listener_->on_request(rank, request, before);
+  }
+}
+
+// Workers with servers share their updates in commits, others about once in an iteration.
+void SampleServer::note_unshared(Rank rank, Worker& worker, const SampleRequest& request) {
+  if (context_.dealings) {
+    const bool is_first = worker.iteration < 0;
+    const std::int64_t commits = std::exchange(worker.commits, request.commits);
+    const bool counts = method_of(context_.job).run_server != nullptr;
+    const bool has_committed = counts && !is_first && request.commits > commits;
+    if (has_committed) {  // also what it has computed since it asked last
+      context_.dealings->set_served(rank, worker.unshared + 1);
+    }
+    worker.unshared = is_first ? context_.dealings->own(rank).unshared  // from before the term
+                      : has_committed ? 0
+                                      : worker.unshared + 1;
+    context_.dealings->set_unshared(
+        rank, counts ? worker.unshared : std::min<std::int64_t>(worker.unshared, 1));
   }
 }
 

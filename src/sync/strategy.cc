@@ -13,6 +13,7 @@ LedgerOptions ledger_options(const Job& job, std::int64_t training_samples, cons
   options.seed = job.seed;
   options.begin = term.begin;
   options.end = term.end;
+  options.owed = term.owed;
   return options;
 }
 

@@ -3,7 +3,8 @@
 // reads what every rank prints at the end.
 //
 //   learner [--bare] [--sum] [--loop] [--hidden N] [--rate R] [--throw RANK] [--hook RANK]
-//           [--stop STEPS] [--twice]
+//           [--stop STEPS] [--kill STEPS --await DIR] [--die RANK --once FILE] [--twice] [--add
+//           NAME]
 //
 //   --bare     without BatchNorm and dropout: nothing mixes samples or is random
 //   --sum      the loss is a sum
@@ -11,14 +12,24 @@
 //   --twice    calls finish() twice, which is an error; with --loop
 //   --throw    that rank throws in the middle of its third step
 //   --hook     that rank throws just before the optimizer's step
+//   --kill     every rank kills itself after so many steps of its own
+//   --await    but not before this run directory has a checkpoint
+//   --die      that rank kills itself in the middle of its 20th step, once: then the file exists
+//   --add      adds a state of this name
 #include <motley/trainer.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 namespace {
 
@@ -66,6 +77,10 @@ int value(int argc, char** argv, const char* flag, int otherwise) {
   char** found = std::find_if(argv, argv + argc, [&](char* w) { return !std::strcmp(w, flag); });
   return found + 1 < argv + argc ? std::stoi(found[1]) : otherwise;
 }
+std::string text(int argc, char** argv, const char* flag) {
+  char** found = std::find_if(argv, argv + argc, [&](char* w) { return !std::strcmp(w, flag); });
+  return found + 1 < argv + argc ? found[1] : "";
+}
 
 motley::Evaluation evaluate(LearnerNet& model, const FourClouds& test) {
   if (model.is_training() || torch::GradMode::is_enabled()) {
@@ -90,6 +105,29 @@ long peak_kilobytes() {
   return usage.ru_maxrss;
 }
 
+// Disks may be slow. A checkpoint that is being written has another name than one that is whole.
+void await_checkpoint(const std::filesystem::path& run) {
+  const auto is_whole = [](const auto& entry) {
+    return std::isdigit(entry.path().filename().string().front()) != 0;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (std::chrono::steady_clock::now() < deadline) {
+    std::error_code none;
+    const std::filesystem::directory_iterator checkpoints(run / "checkpoints", none);
+    if (std::any_of(begin(checkpoints), end(checkpoints), is_whole)) {
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void die_once(const std::string& file) {
+  if (!std::filesystem::exists(file)) {
+    std::ofstream(file) << "dead\n";
+    raise(SIGKILL);
+  }
+}
+
 template <class Trainer>
 void print(const motley::Session& session, const Trainer& trainer, const LearnerNet& model,
            double rate, int clipped) {
@@ -105,6 +143,30 @@ void print(const motley::Session& session, const Trainer& trainer, const Learner
       static_cast<long long>(trainer.standing().epochs), peak_kilobytes());
 }
 
+// A loop of the program's own, instead of fit().
+template <class Trainer, class Loss>
+void run_loop(Trainer& trainer, torch::optim::Optimizer& optimizer, const Loss& loss_of,
+              bool twice) {
+  while (auto batch = trainer.begin()) {
+    optimizer.zero_grad();
+    auto loss = loss_of(*batch);
+    loss.backward();
+    trainer.finish(loss);
+    if (twice) {
+      trainer.finish(loss);
+    }
+  }
+}
+
+void fail_as_asked(int argc, char** argv, int rank, std::int64_t steps) {
+  if (rank == value(argc, argv, "--throw", -1) && steps == 2) {
+    throw std::runtime_error("sample 7 is damaged");
+  }
+  if (rank == value(argc, argv, "--die", -1) && steps == 19) {
+    die_once(text(argc, argv, "--once"));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -117,8 +179,6 @@ int main(int argc, char** argv) {
   torch::optim::StepLR schedule(optimizer, 1, 0.5);
   FourClouds test(400, 2);
   int clipped = 0;
-  const int thrower = value(argc, argv, "--throw", -1);
-  const int last_step = value(argc, argv, "--stop", -1);
 
   motley::Options options{.batch = 60, .epochs = 3, .eval_every = 20};
   motley::Trainer trainer(session, model, optimizer,
@@ -131,9 +191,20 @@ int main(int argc, char** argv) {
     ++clipped;
   });
   trainer.on_epoch([&](std::int64_t) { schedule.step(); });
+  trainer.add_state("schedule", schedule);
+  trainer.add_state(
+      "clipped", [&] { return std::to_string(clipped); },
+      [&](const std::string& saved) { clipped = std::stoi(saved); });
+  if (const std::string name = text(argc, argv, "--add"); !name.empty()) {
+    trainer.add_state(name, torch::zeros({2}));
+  }
   trainer.on_step([&](const motley::Standing& standing) {
-    if (standing.own_steps == last_step) {
+    if (standing.own_steps == value(argc, argv, "--stop", -1)) {
       trainer.stop();
+    }
+    if (standing.own_steps == value(argc, argv, "--kill", -1)) {
+      await_checkpoint(text(argc, argv, "--await"));
+      raise(SIGKILL);
     }
   });
   trainer.evaluate_with([&] { return evaluate(*model, test); });
@@ -141,22 +212,12 @@ int main(int argc, char** argv) {
   const bool sum = has(argc, argv, "--sum");
   trainer.set_reduction(sum ? motley::Reduction::kSum : motley::Reduction::kMean);
   const auto loss_of = [&](const torch::data::Example<>& batch) {
-    if (session.rank() == thrower && trainer.standing().own_steps == 2) {
-      throw std::runtime_error("sample 7 is damaged");
-    }
+    fail_as_asked(argc, argv, session.rank(), trainer.standing().own_steps);
     return torch::cross_entropy_loss(model->forward(batch.data), batch.target, {},
                                      sum ? at::Reduction::Sum : at::Reduction::Mean);
   };
   if (has(argc, argv, "--loop")) {
-    while (auto batch = trainer.begin()) {
-      optimizer.zero_grad();
-      auto loss = loss_of(*batch);
-      loss.backward();
-      trainer.finish(loss);
-      if (has(argc, argv, "--twice")) {
-        trainer.finish(loss);
-      }
-    }
+    run_loop(trainer, optimizer, loss_of, has(argc, argv, "--twice"));
   } else {
     trainer.fit(loss_of);
   }

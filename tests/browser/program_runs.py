@@ -111,7 +111,7 @@ def start_all(program, folder):
 
     start("live", "train", "real.toml", "--dashboard", *LONG,
           "--set", "strategy.allocation=adaptive")
-    start("killed", "train", "real.toml", *LONG, *TWO_WORKERS,
+    start("killed", "train", "real.toml", *LONG, *TWO_WORKERS, "--set", "cluster.elastic=false",
           "--set", "strategy.sync=partial_reduce")
     start("terminal", "train", "real.toml", *TWO_WORKERS, "--set", "strategy.sync=hop",
           terminal=True)

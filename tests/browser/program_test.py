@@ -431,7 +431,9 @@ class Terminal(unittest.TestCase):
         for name in ("terminal", "json", "live"):
             run = ended(name)
             (events,) = {path.name for path in run.out.glob("events.out.tfevents.*.motley")}
-            self.assertEqual({path.name for path in run.out.iterdir()}, LEFT_BY_A_RUN | {events})
+            mode = read_json(run.out / "summary.json")["mode"]
+            left = LEFT_BY_A_RUN | {events} | ({"checkpoints"} if mode == "train" else set())
+            self.assertEqual({path.name for path in run.out.iterdir()}, left)
             self.assertFalse(run.has_left_processes())
 
 

@@ -4,6 +4,7 @@
     with Hosts(3) as hosts:
         hosts.slow_down(2, "100mbit")                   # in both directions
         run = hosts.start(0, "motley", "train", ...)    # a subprocess.Popen
+        hosts.cut(0, 1)                                 # a black hole between these two, until mend()
         hosts.unplug(2)
 
 usage: hosts.py COUNT COMMAND...      runs the command on each host, with HOST=0, 1 ...
@@ -14,6 +15,7 @@ is not touched: each host and the switch is a namespace that vanishes with the p
 started here end with this one, however it ends. Needs root."""
 
 import contextlib
+import json
 import os
 import shlex
 import shutil
@@ -32,6 +34,7 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x40000
 MNT_DETACH = 2
 JUMBO = 9000  # bytes of a packet
+NOBODY = "02:00:00:00:00:00"  # the hardware address that no host has
 
 
 def name(host):
@@ -40,6 +43,10 @@ def name(host):
 
 def address(host):
     return f"10.77.0.{host + 1}"
+
+
+def hardware_address(host):
+    return f"02:00:00:00:{(host + 1) // 256:02x}:{(host + 1) % 256:02x}"
 
 
 def die_with_parent():
@@ -73,6 +80,12 @@ def configure(holder, tool, *lines):
     subprocess.run(in_namespace(holder, [tool, "-batch", "-"]), input="\n".join(lines), text=True, check=True)
 
 
+def lost_by(holder, device):
+    shown = subprocess.run(in_namespace(holder, ["tc", "-s", "-json", "qdisc", "show", "dev", device]),
+                           stdout=subprocess.PIPE, check=True)
+    return json.loads(shown.stdout)[0]["drops"]
+
+
 def why_not():
     """Why hosts cannot be created here; empty if they can."""
     missing = [name for name in ("ip", "tc", "nsenter") if not shutil.which(name)]
@@ -101,7 +114,8 @@ class Hosts:
             self.hosts = [self.keep(hold_namespace(name(host), names)) for host in range(self.count)]
             configure(self.switch, "ip", "link add name switch type bridge", "link set switch up", *(
                 line for host, holder in enumerate(self.hosts) for line in (
-                    f"link add name port{host} type veth peer name eth0 netns {holder.pid}",
+                    f"link add name port{host} type veth peer name eth0 address {hardware_address(host)} "
+                    f"netns {holder.pid}",
                     f"link set port{host} master switch up")))
             for host, holder in enumerate(self.hosts):
                 configure(holder, "ip", "link set lo up", f"address add {address(host)}/24 dev eth0",
@@ -131,16 +145,33 @@ class Hosts:
             file.write('esac\nexec "$@" sh -c "$command"\n')
         return path
 
-    def slow_down(self, host, rate, burst="32kbit"):
-        shape = f"root tbf rate {rate} burst {burst} latency 50ms"
+    def slow_down(self, host, rate, burst="32kbit", queue="50ms"):
+        """A packet that would wait for longer than `queue` is lost."""
+        shape = f"root tbf rate {rate} burst {burst} latency {queue}"
         configure(self.hosts[host], "tc", f"qdisc replace dev eth0 {shape}")
         configure(self.switch, "tc", f"qdisc replace dev port{host} {shape}")
+
+    def lost_packets(self, host):
+        """How many packets were lost so far: in the host's queue, and in the switch's queue to the host."""
+        return tuple(lost_by(*queue) for queue in ((self.hosts[host], "eth0"), (self.switch, f"port{host}")))
 
     def enlarge_packets(self):
         """Fewer packets cost the machine less time."""
         for host, holder in enumerate(self.hosts):
             configure(holder, "ip", f"link set eth0 mtu {JUMBO}")
             configure(self.switch, "ip", f"link set port{host} mtu {JUMBO}")
+
+    def cut(self, one, other):
+        """From now on packets between these two vanish, without a word to either; others are not affected."""
+        self.send_to(one, other, f"{NOBODY} nud permanent")
+        self.send_to(other, one, f"{NOBODY} nud permanent")
+
+    def mend(self, one, other):
+        self.send_to(one, other, f"{hardware_address(other)} nud reachable")
+        self.send_to(other, one, f"{hardware_address(one)} nud reachable")
+
+    def send_to(self, host, peer, receiver):
+        configure(self.hosts[host], "ip", f"neighbor replace {address(peer)} dev eth0 lladdr {receiver}")
 
     def unplug(self, host):
         configure(self.switch, "ip", f"link set port{host} down")

@@ -107,13 +107,14 @@ class SeveralHosts(unittest.TestCase):
         self.assertEqual((sorted(out.splitlines()), code), ([line] + ["training"] * WORKERS, 0), err)
 
     def test_a_host_that_goes_away_is_named(self):
-        flags = ("--steps", "1000000000", "--motley-set", "cluster.heartbeat=2")
+        flags = ("--steps", "1000000000", "--motley-set", "cluster.heartbeat=2",
+                 "--motley-set", "cluster.elastic=false")
         running = [self.launch(host, PROGRAM, *flags) for host in range(WORKERS)]
         for rank, process in enumerate(running):
             self.assertEqual(process.stdout.readline(), f"[rank {rank}] training\n")
         self.hosts.unplug(2)
         lost = r"worker 2 \(pid \d+ on host2\) gave no sign of life for 2 s"
-        whys = [lost, lost, "the coordinator gave no sign of life for 4 s"]
+        whys = [lost, lost, "the coordinator gave no sign of life for 12 s"]
         for rank, (_, err, code) in enumerate(Ranks.end(*running)):
             self.assertEqual(code, 1)
             self.assertRegex(err, rf"(?m)^\[rank {rank}\] motley: rank {rank}: {whys[rank]}$")

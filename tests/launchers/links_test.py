@@ -1,7 +1,8 @@
 """Real runs over links of 100 Mbit between hosts (hosts.py) take as long as `motley simulate` says, with the links
 that `motley calibrate --listen` measured.
-usage: links_test.py MOTLEY [--full [--workers N ...] [--methods NAME ...] [--repeats N]]
-    --full   all methods, 4 and 8 workers, as a table in Markdown
+usage: links_test.py MOTLEY [--full [--workers N ...] [--methods NAME ...] [--repeats N] [--queue TIME]]
+    --full    all methods, 4 and 8 workers, as a table in Markdown
+    --queue   a packet that would wait for longer in front of a link is lost (50ms)
 exit code: 77: not permitted to create networks"""
 
 import argparse
@@ -70,8 +71,9 @@ WITH_SERVERS = ("ps_bsp", "ps_asp", "ashl")
 class ShapedCluster:
     """A host for the coordinator and its servers, and one for each worker; every link has the same rate both ways."""
 
-    def __init__(self, motley, workers):
+    def __init__(self, motley, workers, queue="50ms"):
         self.motley = motley
+        self.queue = queue
         self.workers = workers
         self.hosts = hosts.Hosts(1 + workers)
         self.directory = tempfile.TemporaryDirectory()
@@ -81,7 +83,7 @@ class ShapedCluster:
         self.hosts.__enter__()
         self.hosts.enlarge_packets()
         for host in range(1 + self.workers):
-            self.hosts.slow_down(host, RATE, BURST)
+            self.hosts.slow_down(host, RATE, BURST, self.queue)
         return self
 
     def __exit__(self, *exception):
@@ -163,15 +165,24 @@ def row(cluster, sync, links, repeats):
             f"{'' if held else ' (all missed their pace)'} |")
 
 
-def table(motley, sizes, methods, repeats):
+def note_lost_packets(cluster, sync, before):
+    """Of the host of the coordinator and the server."""
+    out, back = (now - then for now, then in zip(cluster.hosts.lost_packets(0), before))
+    print(f"{sync}, {cluster.workers} workers: lost packets from the server: {out}, to it: {back}",
+          file=sys.stderr, flush=True)
+
+
+def table(motley, sizes, methods, repeats, queue):
     print("| method | workers | real | simulated | real / simulated | each real run |\n"
           "| --- | --- | --- | --- | --- | --- |")
     for workers in sizes:
-        with ShapedCluster(motley, workers) as cluster:
+        with ShapedCluster(motley, workers, queue) as cluster:
             links = cluster.calibrate()
             print(f"{workers} workers: {links}", file=sys.stderr)
             for sync in methods:
+                before = cluster.hosts.lost_packets(0)
                 print(row(cluster, sync, links, repeats * MORE_RUNS.get(sync, 1)), flush=True)
+                note_lost_packets(cluster, sync, before)
 
 
 class RealAndSimulated(unittest.TestCase):
@@ -195,11 +206,12 @@ class RealAndSimulated(unittest.TestCase):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("motley")
+    parser.add_argument("motley", type=os.path.abspath)  # it is started in other directories
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--workers", type=int, nargs="+", default=[4, 8])
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--queue", default="50ms")
     return parser.parse_args()
 
 
@@ -211,6 +223,6 @@ if __name__ == "__main__":
     for number in SIGNALS:  # so that nothing is left behind
         signal.signal(number, signal.default_int_handler)
     if ARGUMENTS.full:
-        table(ARGUMENTS.motley, ARGUMENTS.workers, ARGUMENTS.methods, ARGUMENTS.repeats)
+        table(ARGUMENTS.motley, ARGUMENTS.workers, ARGUMENTS.methods, ARGUMENTS.repeats, ARGUMENTS.queue)
     else:
         unittest.main(argv=sys.argv[:1])

@@ -102,14 +102,22 @@ class Rendezvous(unittest.TestCase):
         self.assertEqual([(err, code) for _, err, code in ends], [("", 0)] * 3)
 
     def test_a_duplicate_rank_during_training_is_refused(self):
+        for elastic in ("false", "true"):
+            with self.subTest(elastic=elastic):
+                self.refuse_a_duplicate(f"cluster.elastic={elastic}")
+
+    def refuse_a_duplicate(self, setting):
+        flags = (*ENDLESS, "--motley-set", setting)
         ranks = self.ranks(2)
-        running = [ranks.start(rank, PROGRAM, *ENDLESS) for rank in range(2)]
+        running = [ranks.start(rank, PROGRAM, *flags) for rank in range(2)]
         self.assertEqual([process.stdout.readline() for process in running], ["training\n"] * 2)
-        late = ranks.start(1, PROGRAM, *ENDLESS)
+        late = ranks.start(1, PROGRAM, *flags, "--motley-join-timeout", "1")
         (_, err, code), = Ranks.end(late)
-        self.assertEqual((err, code), (
-            f"motley: rank 1: refused by {name(0, running[0])}: rank 1 joined twice: first pid {running[1].pid} "
-            f"on {HOST}, now pid {late.pid} on {HOST}\n", 1))
+        twice = (f"motley: rank 1: refused by {name(0, running[0])}: rank 1 joined twice: first pid {running[1].pid} "
+                 f"on {HOST}, now pid {late.pid} on {HOST}\n")
+        # An elastic run takes it for a rank that was started again, and waits for the end of the first one.
+        waits = "motley: rank 1: timed out after 1 s waiting for rank 0: {}:{} does not answer\n"
+        self.assertEqual((err, code), (twice if "false" in setting else waits.format(*ranks.rendezvous), 1))
         running[0].send_signal(signal.SIGINT)
         self.assertEqual([code for _, _, code in Ranks.end(*running)], [130, 130])
 

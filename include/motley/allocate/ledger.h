@@ -6,6 +6,9 @@
 // of the run. Workers without common steps take samples as they need them (dispenser.h); such a
 // range may cross the end of an epoch.
 //
+// If a term was cut off, samples that were dealt in it may be unused while later ones are used. The
+// next term begins with them (LedgerOptions::owed).
+//
 // The order of an epoch is computed, not stored (allocate/keyed_permutation.h): a ledger needs
 // memory for one step only, however large the data set is, and can start at any position.
 #pragma once
@@ -20,6 +23,15 @@
 
 namespace motley {
 
+// Samples [begin, begin + count) of the run: in the first epoch, `begin` counts in its order; the
+// second epoch follows it.
+struct SampleRange {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+
+  friend bool operator==(const SampleRange&, const SampleRange&) = default;
+};
+
 struct LedgerOptions {
   std::int64_t dataset = 0;  // samples in the data set
   std::int64_t batch = 0;    // samples per step of the whole cluster
@@ -29,6 +41,9 @@ struct LedgerOptions {
   // ends. Steps are not cut short there: the one that reaches it is the last.
   std::int64_t begin = 0;
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  // The first samples of the term. Behind them, the samples of the run go on as if these had been
+  // used in their places. In order, without empty ranges.
+  std::vector<SampleRange> owed = {};
 };
 
 // Samples [begin, begin + count) in the order of an epoch; indices past its end continue in the
@@ -41,9 +56,14 @@ struct StepSamples {
   friend bool operator==(const StepSamples&, const StepSamples&) = default;
 };
 
-// The next `want` samples after `used` have been used; fewer at the end of the run, none at the end
-// of the term.
+// The next `want` samples after `used` have been used; fewer at the end of the run and of a range
+// that is owed, none at the end of the term.
 StepSamples samples_after(const LedgerOptions& options, std::int64_t used, std::int64_t want);
+// What is still owed after `used` samples of the run have been dealt, in this term's order.
+std::vector<SampleRange> owed_after(const LedgerOptions& options, std::int64_t used);
+// The same samples in order, neighbours joined.
+std::vector<SampleRange> joined(std::vector<SampleRange> ranges);
+std::int64_t count_of(std::span<const SampleRange> ranges);
 
 // The part of a step that `rank` computes: shares are cut from the step in the order of ranks.
 StepSamples share_of(const StepSamples& step, std::span<const std::size_t> shares, Rank rank);
@@ -56,8 +76,9 @@ class Ledger {
   StepSamples first_step() const { return step_after(options_.begin); }
   // The step that follows after `used` samples of the run.
   StepSamples step_after(std::int64_t used) const {
-    const std::int64_t left = options_.dataset - used % options_.dataset;
-    return samples_after(options_, used, std::min(options_.batch, left));
+    StepSamples step = samples_after(options_, used, options_.batch);
+    step.count = std::min(step.count, options_.dataset - step.begin);  // within an epoch
+    return step;
   }
   // The indices of the step's samples. Valid until the next call. Cost: O(step.count), wherever
   // the step is.

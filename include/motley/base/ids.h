@@ -1,7 +1,9 @@
-// Ranks, time and sample indices: the vocabulary that every folder shares.
+// Ranks, processes, time and sample indices: the vocabulary that every folder shares.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <string_view>
 
 namespace motley {
 
@@ -10,6 +12,19 @@ using Rank = int;
 
 // The coordinator starts workers and collects their reports; it does not train.
 inline constexpr Rank kCoordinator = -1;
+// A process of a run, for as long as the run lasts: ranks are counted anew in every term, ids are
+// not. Workers and servers are numbered separately.
+enum class ProcessKind { kWorker, kServer };
+struct ProcessId {
+  ProcessKind kind = ProcessKind::kWorker;
+  int id = 0;
+
+  friend auto operator<=>(const ProcessId&, const ProcessId&) = default;
+};
+constexpr std::string_view name_of(ProcessKind kind) {
+  return kind == ProcessKind::kWorker ? "worker" : "server";
+}
+
 // In a Match: a message from any rank.
 inline constexpr Rank kAnyRank = -2;
 

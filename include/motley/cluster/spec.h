@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,21 +18,47 @@ struct RandomSlowdown {
   double factor = 1;
 };
 
-// What changes at a worker's machine.
+// What happens to a worker or to its machine.
 enum class EventKind {
   kSpeed,
   kBandwidth,
   kLatency,
+  // These concern who is a member of the run.
+  kDies,     // its process is gone at once, without a word
+  kLeaves,   // it is asked to go, and leaves in order
+  kJoins,    // a worker comes; it may be one that was lost, or a new one beyond cluster.workers
+  kFreezes,  // its process stands still for a time
 };
 
-// At a time of the run, the speed of a worker or the link of its machine changes.
+constexpr bool concerns_members(EventKind kind) {
+  return kind == EventKind::kDies || kind == EventKind::kLeaves || kind == EventKind::kJoins ||
+         kind == EventKind::kFreezes;
+}
+
+// At a time of the run, the speed of a worker or the link of its machine changes, or the worker
+// goes, comes or freezes; or a server dies or freezes.
 struct ClusterEvent {
   Seconds at = 0;
   EventKind kind = EventKind::kSpeed;
-  Rank worker = 0;
+  int worker = 0;        // its id, which lasts for the run
   double speed = 1;      // kSpeed: from then on
   double bandwidth = 1;  // kBandwidth: bytes per second of its link, both ways, from then on
   Seconds latency = 0;   // kLatency: of its link, from then on
+  Seconds seconds = 0;   // kFreezes: how long
+  std::optional<std::int64_t> server = std::nullopt;  // its id, if it is not of a worker
+
+  ProcessId process() const {
+    return server ? ProcessId{ProcessKind::kServer, static_cast<int>(*server)}
+                  : ProcessId{ProcessKind::kWorker, worker};
+  }
+};
+
+// Workers that are lost and come back at random, each by itself: times that are drawn from
+// exponential distributions.
+struct Churn {
+  Seconds mtbf = 0;  // mean time that a worker is there until it dies
+  Seconds mttr = 0;  // mean time that it is gone until it, or one in its place, joins
+  std::uint64_t seed = 1;
 };
 
 // How `train` gives workers their speeds.
@@ -66,6 +93,11 @@ struct ClusterSpec {
   Seconds heartbeat = 5;             // a worker that is silent for this long is lost (train)
   int threads = 1;                   // torch threads of one worker
   Isolation isolate = Isolation::kNone;
+  bool elastic = true;          // false: the first worker that is lost ends the run
+  int min_workers = 1;          // with fewer, the run waits for workers
+  int respawn = 3;              // how often a lost local worker is started again
+  Seconds rejoin_timeout = 60;  // how long a run with too few workers waits
+  std::optional<Churn> churn;   // simulator only
 
   bool has_overhead() const {
     return std::ranges::any_of(overhead, [](Seconds each) { return each > 0; });

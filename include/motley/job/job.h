@@ -52,8 +52,10 @@ struct TrainSpec {
   double lr = 0.05;
   double momentum = 0.9;
   double weight_decay = 0;
-  // Steps between two checkpoints; 0 = none. Not a key of job files yet: only simulate() obeys it.
-  std::int64_t checkpoint_every = 0;
+  // Steps between two checkpoints; 0 = none. Negative: "auto", a suitable time in a real run and
+  // none in a simulation.
+  std::int64_t checkpoint_every = -1;
+  int checkpoint_keep = 3;  // how many of the newest stay; the best one stays too
 
   std::size_t micro_batch_of(Rank rank) const {
     return micro_batch.empty()

@@ -42,6 +42,9 @@ struct Range {  // an integer or a number, depending on the Place; infinity mean
   double max = std::numeric_limits<double>::infinity();
   bool above_min = false;  // min itself is not allowed
 };
+struct CountOrAuto {  // an integer, or "auto", which is stored as -1
+  Range range;
+};
 struct PerWorker {  // numbers or integers, one per worker, depending on the Place
   Range range;
   std::optional<double> otherwise;  // for every worker if the key is not given; none: no list
@@ -63,8 +66,8 @@ struct AnyPath {};        // a string that is not empty
 struct DirectoryName {};  // a string that can be the name of a directory
 struct Edges {};          // pairs of ranks
 struct Tables {};         // an array of tables, each with its own keys
-using Rule = std::variant<Range, PerWorker, PerServer, PerLink, OneOf, YesOrNo, AnyPath,
-                          DirectoryName, Edges, Tables>;
+using Rule = std::variant<Range, CountOrAuto, PerWorker, PerServer, PerLink, OneOf, YesOrNo,
+                          AnyPath, DirectoryName, Edges, Tables>;
 
 // Stores an enum. The value is passed as a number, as in Choice.
 template <class Record>
@@ -95,6 +98,11 @@ struct Belongs {
   bool needed = false;         // required wherever it applies
   bool may_be_unused = false;  // allowed where it does not apply, because a variant may need it
   std::string_view kind = {};  // inside a list of tables: only for entries of this kind
+  // Inside a list of tables: an entry has either this key or that one.
+  std::string_view instead_of = {};
+  // False while the part of the job that has the value is not given; then the key has no value.
+  // The Place makes the part. Null: the value is always there.
+  bool (*exists)(const Job& job) = nullptr;
 };
 
 template <class Record>

@@ -118,9 +118,14 @@ class Archive {
 
   // Floats, stored as a tensor of one dimension. Restoring a vector sets its size.
   void tensor(std::string_view name, std::vector<float>& values);
-  // Of a fixed size, and of this shape if it is given. Restoring another size is an error.
-  void tensor(std::string_view name, std::span<float> values,
-              std::span<const std::int64_t> shape = {});
+  // Of a fixed size. Restoring another size is an error.
+  void tensor(std::string_view name, std::span<float> values);
+  // Of a fixed shape, which is empty for a single number. Restoring another shape is an error.
+  using Shape = std::span<const std::int64_t>;
+  void tensor(std::string_view name, std::span<float> values, Shape shape);
+  void tensor(std::string_view name, std::span<double> values, Shape shape);
+  void tensor(std::string_view name, std::span<std::int64_t> values, Shape shape);
+  void tensor(std::string_view name, std::span<std::uint8_t> values, Shape shape);
   // Bytes that only their owner understands.
   void bytes(std::string_view name, std::vector<std::byte>& values);
 

@@ -2,8 +2,7 @@
 //
 //   Service service(context);
 //   KeptState::restore(context.kept, service);      // does nothing in the first term
-//   ... the term ...
-//   KeptState::save(context.kept, service);
+//   KeptState::save_after(context.kept, service, [&] { ... the term ... });
 #pragma once
 
 #include <memory>
@@ -31,12 +30,26 @@ class KeptState {
   template <class T>
   static void save(KeptState* kept, T& object) {
     if (kept) {
+      kept->clear();
       Archive archive = Archive::saving(kept->state());
       object.state(archive);
     }
   }
 
+  // Runs `body`, which may end with an exception because the term is cut off, and saves.
+  template <class T, class Body>
+  static void save_after(KeptState* kept, T& object, Body body) {
+    try {
+      body();
+    } catch (...) {
+      save(kept, object);
+      throw;
+    }
+    save(kept, object);
+  }
+
   bool empty() const;
+  void clear();
   State& state() { return *state_; }
   const State& state() const { return *state_; }
 

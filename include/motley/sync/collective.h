@@ -28,6 +28,34 @@ std::vector<Rank> all_ranks(int size);
 // Part `index` of a block cut into `count` parts, whose sizes differ by at most one float.
 Block chunk_of(Block block, int index, int count);
 
+// Undo: what a sum in place has overwritten, so that it can be taken back if it is cut off.
+//
+//   undo.begin(scratch);              // memory that is free meanwhile, for example the gradient
+//   collective.sum(block, weight, &undo);
+//   undo.forget();                    // the sum is there; instead of it: undo.take_back();
+//
+// Cost: one more write of the block. Not for blocks that can be computed again.
+class Undo {
+ public:
+  // Forgets everything. Without enough `room` it has memory of its own.
+  void begin(Block room = {});
+  // Saves these numbers, which are about to change.
+  void keep(Block numbers);
+  // Puts everything back that was saved since begin().
+  void take_back();
+  void forget() { kept_.clear(); }
+
+ private:
+  struct Kept {
+    Block where;
+    const float* numbers;
+  };
+
+  Block room_;  // what is left of it
+  std::vector<std::vector<float>> more_;
+  std::vector<Kept> kept_;
+};
+
 class Collective {
  public:
   // Blocks of at most this many bytes use recursive doubling.
@@ -40,14 +68,16 @@ class Collective {
   Collective(Node& node, Channel channel, RingMeeting* meeting = nullptr);
 
   // Blocks until `block` holds the sum over all members, each multiplied by its `weight`. Every
-  // member must call it with a block of the same size. Throws Interrupted if a member is lost.
-  void sum(Block block, float weight = 1);
+  // member must call it with a block of the same size. Throws Interrupted if a member is lost: the
+  // block is then overwritten in part; `undo`, if given, can take that back.
+  void sum(Block block, float weight = 1, Undo* undo = nullptr);
 
   // Time in sum() spent waiting for late members rather than moving bytes. For small blocks all of
   // the time counts as waiting.
   Seconds waited() const { return waited_; }
 
  private:
+  void save(Block numbers);
   void weigh_first(Block own, float weight);
   void ring(Block block, float weight);
   void recursive_doubling(Block block);
@@ -72,6 +102,7 @@ class Collective {
   const int size_;
   int self_ = 0;  // this node's place among the members
   RingMeeting* const meeting_;
+  Undo* undo_ = nullptr;  // of the current sum; may be null
 
   Seconds waited_ = 0;
 };

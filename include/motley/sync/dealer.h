@@ -44,17 +44,18 @@ class Dealer {
   std::int64_t evaluation_for(Rank worker, bool eligible);
 
   const int workers_;
+  Dealings* const dealings_;  // may be null
   const EvaluatedModel evaluated_model_;
   const std::int64_t samples_per_evaluation_;  // 0: only at the end of the run
   const std::function<bool()> stop_requested_;
   Dispenser dispenser_;
-  std::vector<StepSamples> next_;      // by worker: the samples dealt to it last
-  std::int64_t used_;                  // samples used by all workers
-  std::int64_t evaluation_ = 0;        // number of the last evaluation
-  std::int64_t evaluated_ = 0;         // samples used when it began
-  std::int64_t evaluated_before_ = 0;  // and when the one before it began
-  std::set<Rank> to_ask_;              // workers still to be asked for their models
-  std::optional<Rank> evaluating_;     // kAnyWorker: whose model is being evaluated
+  std::vector<StepSamples> next_;   // by worker: the samples dealt to it last
+  std::int64_t used_;               // samples used by all workers
+  std::int64_t evaluation_ = 0;     // number of the last evaluation
+  std::int64_t evaluated_;          // samples used when it began
+  std::int64_t evaluated_before_;   // and when the one before it began
+  std::set<Rank> to_ask_;           // workers still to be asked for their models
+  std::optional<Rank> evaluating_;  // kAnyWorker: whose model is being evaluated
 };
 
 }  // namespace motley

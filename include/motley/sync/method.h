@@ -15,12 +15,16 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "motley/job/method_schema.h"
 #include "motley/sync/service.h"
 #include "motley/sync/strategy.h"
 
 namespace motley {
+
+struct MethodState;  // sync/refit.h
+struct Refit;
 
 struct Method {
   MethodSchema schema;
@@ -33,6 +37,17 @@ struct Method {
   Serve serve = nullptr;
   // A server's side. Set if and only if schema.has_servers.
   RunServer run_server = nullptr;
+  // What becomes of its state if the run goes on with other workers, servers or another codec.
+  // Null: everything but the models begins as in the first term.
+  MethodState (*fit)(const MethodState& before, const Refit& refit) = nullptr;
+  // What becomes of its options in a term with other members. `ids` are the workers that the term
+  // has, ascending; worker ids[r] is rank r. `job` is the job of the term: all but the method's own
+  // options is of these workers already, and so are lists with one value per worker. The other
+  // options are still those of the whole run, which number workers by id. Afterwards the job must
+  // pass the method's check(). Called for every term, each time with the options of the run; they
+  // must not change if no worker is missing and none is new. Null: the options fit any number of
+  // workers.
+  void (*arrange)(Job& job, const std::vector<int>& ids) = nullptr;
 
   std::string_view name() const { return schema.name; }
 };

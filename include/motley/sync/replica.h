@@ -81,6 +81,9 @@ class Replica {
   // summed over workers (the loss, votes to stop), which saves a message.
   static constexpr std::size_t kTail = 4;
 
+  // Before the names of the model's tensors in its state: "model.fc1.weight".
+  static constexpr const char* kModelPart = "model.";
+
   virtual ~Replica() = default;
 
   // Views of buffers that live as long as the replica and never move.
@@ -116,13 +119,14 @@ class Replica {
   // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
 
-  // Everything that training changes. By default parameters and buffers; a replica with an
-  // optimizer that has a state, or that draws random numbers, adds them.
+  // Everything that training changes. By default parameters and buffers, below kModelPart; a
+  // replica with an optimizer that has a state, or that draws random numbers, adds them.
   virtual void state(Archive& archive) {
     for (const TensorInfo& each : tensors()) {
       const Block block = each.in == TensorInfo::In::kParameters ? parameters() : buffers();
       if (!block.phantom()) {
-        archive.tensor(each.name, block.part(each.offset, each.size()).floats(), each.shape);
+        archive.tensor(std::string(kModelPart) + each.name,
+                       block.part(each.offset, each.size()).floats(), each.shape);
       }
     }
   }

@@ -47,11 +47,14 @@ class SampleServer {
   struct Worker {
     std::int64_t iteration = -1;  // the last one that it began
     std::int64_t samples = 0;     // in that iteration
+    std::int64_t commits = 0;
+    std::int64_t unshared = 0;  // iterations since the last commit
     bool left = false;
   };
 
   std::int64_t all_iterations() const;
   void on_request(Rank rank, Worker& worker, const SampleRequest& request);
+  void note_unshared(Rank rank, Worker& worker, const SampleRequest& request);
   void on_farewell(Rank rank, Worker& worker, const Message& message);
 
   const ServiceContext context_;

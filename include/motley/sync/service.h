@@ -14,6 +14,7 @@
 #include "motley/node/node.h"
 #include "motley/record/journal.h"
 #include "motley/state/kept_state.h"
+#include "motley/sync/dealings.h"
 
 namespace motley {
 
@@ -29,6 +30,7 @@ struct ServiceContext {
   // The machine of each rank, workers before servers, numbered from 0. Empty: each has its own.
   std::vector<int> machines = {};
   KeptState* kept = nullptr;  // from the last term, to the next (motley/sync/term.h); null: nothing
+  Dealings* dealings = nullptr;  // where a Dealer writes down what it deals; null: nowhere
 };
 
 struct ServiceResult {

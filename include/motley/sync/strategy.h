@@ -58,6 +58,19 @@ struct Progress {
   std::optional<Evaluate> evaluate;  // set if this worker's model is to be evaluated now
 };
 
+// How far a worker was when its term was cut off.
+struct Settled {
+  // Methods with common steps: samples used by all workers at the last one that its model has
+  // taken.
+  std::int64_t used = 0;
+  // Samples of updates that others may have already, and that this worker will share again.
+  std::int64_t repeated = 0;
+  // Updates that are only in its own model; nullopt: as many as the coordinator thinks.
+  std::optional<std::int64_t> unshared = std::nullopt;
+  // Updates in its last commit to servers; nullopt: it has made none in this term.
+  std::optional<std::int64_t> served = std::nullopt;
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -70,9 +83,16 @@ class Strategy {
   // workers agree on the final model. All of them are in this call at the same time.
   virtual void end_run() {}
 
+  // The term was cut off, because a member was lost: an Interrupted has left begin(), finish() or
+  // end_run(), and all activities have returned. Brings the model into a state to go on from: takes
+  // back what was half done, for example an average in place. Makes no Node calls. By default
+  // nullopt: the method cannot lose a member, and the run ends.
+  virtual std::optional<Settled> settle() { return std::nullopt; }
+
   // What the method keeps besides the replica, from one term to the next (motley/sync/term.h) and
-  // in checkpoints: residuals, momenta, counters. Called after begin() has returned nullopt, and to
-  // restore, before the first begin(). A method that keeps nothing has an empty body.
+  // in checkpoints: residuals, momenta, counters. Called after begin() has returned nullopt or
+  // after settle(), and to restore, before the first begin(). A method that keeps nothing has an
+  // empty body.
   virtual void state(Archive& archive) = 0;
 
   // How much of the time spent in begin() and finish() was waiting for slower workers.

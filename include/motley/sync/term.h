@@ -1,11 +1,15 @@
 // Term: a part of a run during which neither the members nor the method change. It ends with the
-// run, or when a checkpoint is due. The objects of a method live for
-// one term: they are made when it begins, from what was kept of the term before
-// (Strategy::state(), ServiceContext::kept), and are gone when it ends.
+// run, when a checkpoint is due, when a member comes or leaves, or when one is lost: then it is cut
+// off wherever it is. The objects of a method live for one term: they are made when it begins, from
+// what was kept of the term before (Strategy::state(), ServiceContext::kept), and are gone when it
+// ends.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <vector>
+
+#include "motley/allocate/ledger.h"
 
 namespace motley {
 
@@ -14,6 +18,9 @@ struct Term {
   std::int64_t begin = 0;   // samples used before it
   // It ends with the first step that reaches this many samples, or with the run.
   std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  // Samples before the newest ones dealt that nobody has used, because the term in which they were
+  // dealt was cut off. They come first.
+  std::vector<SampleRange> owed = {};
 };
 
 // The seed of a term's random generators. They begin anew in every term, so their state need not

@@ -21,8 +21,8 @@ constexpr int kRepeats = 3;
 constexpr int kRoughRepeats = 1;
 constexpr int kPingRepeats = 20;
 // To find out how unevenly links are shared.
-constexpr double kAlike = 0.1;           // links that differ by less from the usual one
-constexpr std::size_t kFewestAlike = 3;  // machines
+constexpr double kEqual = 0.1;           // links that differ by less from the usual one
+constexpr std::size_t kFewestEqual = 3;  // machines
 constexpr std::size_t kMostReceivers = 4;
 constexpr double kBytesOfEach = 1 << 20;
 constexpr int kProcessRepeats = 20;
@@ -159,7 +159,7 @@ MeasuredLinks LinkDirector::measure(const std::vector<int>& machines, int ranks)
   return links;
 }
 
-// Servers are left out: a worker does not send to itself and them alike.
+// Servers are left out: a worker does not send to itself as it does to them.
 void LinkDirector::measure_within(MeasuredLinks& links) {
   std::vector<double> latencies;
   std::vector<double> bandwidths;
@@ -295,28 +295,28 @@ std::vector<ProbeArrivals> LinkDirector::exchange(const std::vector<Exchange>& e
 std::optional<double> LinkDirector::unevenness(const MeasuredLinks& links) {
   const std::vector<Rank> ranks = first_ranks(links.machines);
   const double usual = median(links.down);
-  std::vector<Rank> alike;
+  std::vector<Rank> equal;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const auto is_usual = [&](double rate) { return std::abs(rate / usual - 1) < kAlike; };
+    const auto is_usual = [&](double rate) { return std::abs(rate / usual - 1) < kEqual; };
     if (is_usual(links.up[i]) && is_usual(links.down[i])) {
-      alike.push_back(ranks[i]);
+      equal.push_back(ranks[i]);
     }
   }
-  if (alike.size() < kFewestAlike) {
+  if (equal.size() < kFewestEqual) {
     return std::nullopt;
   }
-  const auto senders = static_cast<double>(alike.size() - 1);
+  const auto senders = static_cast<double>(equal.size() - 1);
   const double bytes = std::max(2 * kLongEnough * usual, kBytesOfEach * senders);
   double sum = 0;
   for (const bool pull : {false, true}) {
     std::vector<ProbeArrivals> all;
-    for (std::size_t i = 0; i < std::min(alike.size(), kMostReceivers); ++i) {
-      const Exchange each = fan(alike, i, pull, std::vector<double>(alike.size(), 1));
+    for (std::size_t i = 0; i < std::min(equal.size(), kMostReceivers); ++i) {
+      const Exchange each = fan(equal, i, pull, std::vector<double>(equal.size(), 1));
       for (int repeat = 0; repeat < kRepeats; ++repeat) {
         all.push_back(exchange({each}, bytes).front());
       }
     }
-    sum += unevenness_of(all, usual, alike.size() - 1);
+    sum += unevenness_of(all, usual, equal.size() - 1);
   }
   return sum / 2;
 }

@@ -207,9 +207,11 @@ Job link_probe_for(const Job& job) {
   probe.strategy.allocation = "equal";
   probe.cluster = job.cluster;
   probe.cluster.isolate = Isolation::kNone;
+  probe.cluster.elastic = false;  // what is measured are the links of these workers
   probe.cluster.server_hosts.resize(
       std::min<std::size_t>(probe.cluster.server_hosts.size(), 1));  // one stands for all
   probe.cluster.events.clear();
+  probe.cluster.churn.reset();
   probe.cluster.slowdowns.clear();
   return probe;
 }

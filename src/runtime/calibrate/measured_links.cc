@@ -20,7 +20,7 @@ bool same_latency(Seconds low, Seconds high) {
   return high <= kSameLatency * low || high - low <= kSmallLatency;
 }
 
-bool alike(const std::vector<double>& values, double factor) {
+bool nearly_equal(const std::vector<double>& values, double factor) {
   const auto [low, high] = std::ranges::minmax(values);
   return high <= factor * low;
 }
@@ -38,7 +38,7 @@ std::string list(const std::vector<double>& values) {
 }
 
 std::string one_or_list(const std::vector<double>& values) {
-  return alike(values, kSameBandwidth) ? number(middle(values)) : list(values);
+  return nearly_equal(values, kSameBandwidth) ? number(middle(values)) : list(values);
 }
 
 // Values of machines as values of ranks.
@@ -107,7 +107,7 @@ std::vector<double> both_ways(const std::vector<double>& up, const std::vector<d
 
 bool same_both_ways(const std::vector<double>& up, const std::vector<double>& down) {
   for (std::size_t i = 0; i < up.size(); ++i) {
-    if (!alike({up[i], down[i]}, kSameBandwidth)) {
+    if (!nearly_equal({up[i], down[i]}, kSameBandwidth)) {
       return false;
     }
   }

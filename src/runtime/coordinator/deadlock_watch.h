@@ -9,8 +9,7 @@
 // as were sent. So there was a moment at which all processes waited and no message was under way.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,13 +26,11 @@ class DeadlockWatch {
   static constexpr Seconds kStill = 2;  // for so long nothing has moved
   static constexpr Seconds kFresh = 1;  // a report is valid for so long
 
-  // All workers and servers, and the coordinator as the last one.
-  explicit DeadlockWatch(int processes) : reports_(static_cast<std::size_t>(processes) + 1) {}
-
-  void clear() { std::ranges::fill(reports_, std::nullopt); }
-  // What a process waits for; nothing if it does not wait, or if its message was damaged. `rank`
-  // may be kCoordinator. Returns whether there was anything to hear.
-  bool hear(Rank rank, const std::optional<WaitInfo>& info, Seconds now);
+  // A term begins with these processes; the coordinator takes part too.
+  void begin_term(const std::vector<Rank>& processes);
+  // What a process waits for; nothing if it does not wait, or if its message was damaged. It may be
+  // kCoordinator; who is not in the term is not heard. Returns whether there was anything to hear.
+  bool hear(Rank process, const std::optional<WaitInfo>& info, Seconds now);
   bool is_stuck(Seconds now) const;
   // Who waits for what. Call if is_stuck().
   std::string report(const Job& job, const Roster& roster, Seconds now) const;
@@ -45,11 +42,7 @@ class DeadlockWatch {
     Seconds latest = 0;  // when they were last heard
   };
 
-  std::size_t index(Rank rank) const {
-    return rank == kCoordinator ? reports_.size() - 1 : static_cast<std::size_t>(rank);
-  }
-
-  std::vector<std::optional<Report>> reports_;
+  std::map<Rank, std::optional<Report>> reports_;  // by process
 };
 
 }  // namespace motley

@@ -12,6 +12,8 @@ constexpr Match kSomething{method_channel(0), 0};
 // Two workers and the coordinator.
 class DeadlockWatchTest : public testing::Test {
  protected:
+  DeadlockWatchTest() { watch_.begin_term({0, 1}); }
+
   void hear(Rank rank, std::uint64_t sent, std::uint64_t arrived, Seconds now) {
     EXPECT_TRUE(watch_.hear(rank, WaitInfo{{sent, arrived}, kSomething}, now));
   }
@@ -24,7 +26,7 @@ class DeadlockWatchTest : public testing::Test {
     }
   }
 
-  DeadlockWatch watch_{2};
+  DeadlockWatch watch_;
 };
 
 TEST_F(DeadlockWatchTest, AllWaitAndNothingIsUnderWay) {
@@ -63,6 +65,13 @@ TEST_F(DeadlockWatchTest, AProcessThatHasStoppedWaitingMaySendSomething) {
   EXPECT_FALSE(watch_.is_stuck(101.5)) << "worker 1 may have worked meanwhile";
   all_wait(101.625, 102);
   EXPECT_TRUE(watch_.is_stuck(102));
+}
+
+TEST_F(DeadlockWatchTest, WhoIsNotInTheTermIsNotHeard) {
+  all_wait(0, 4);
+  watch_.begin_term({0, 1});
+  hear(7, 1, 1, 4);
+  EXPECT_FALSE(watch_.is_stuck(4)) << "nobody of this term has said anything";
 }
 
 // Workers that talk to each other wait most of the time, and at some moments all reports add up.

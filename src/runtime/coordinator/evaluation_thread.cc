@@ -28,6 +28,7 @@ void EvaluationThread::add(SnapshotInfo snapshot) {
   std::lock_guard lock(mutex_);
   newest_ = std::make_shared<const SnapshotInfo>(std::move(snapshot));
   waiting_.push_back(newest_);
+  ++added_;
   changed_.notify_all();
 }
 
@@ -47,6 +48,16 @@ std::optional<EvaluatedSnapshot> EvaluationThread::take() {
 bool EvaluationThread::idle() {
   std::lock_guard lock(mutex_);
   return (waiting_.empty() && !working_) || error_;
+}
+
+std::int64_t EvaluationThread::added() {
+  std::lock_guard lock(mutex_);
+  return added_;
+}
+
+std::int64_t EvaluationThread::settled() {
+  std::lock_guard lock(mutex_);
+  return finished_ - static_cast<std::int64_t>(evaluated_.size());
 }
 
 std::shared_ptr<const SnapshotInfo> EvaluationThread::newest() {
@@ -80,6 +91,7 @@ void EvaluationThread::work() {
     }
     lock.lock();
     working_ = false;
+    ++finished_;
     error_ = error_ ? error_ : error;
     if (evaluation) {
       evaluated_.push_back({next->note, *evaluation, {began, now(), 0, 0, Doing::kEvaluate}});

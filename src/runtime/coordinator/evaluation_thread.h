@@ -40,6 +40,9 @@ class EvaluationThread {
   std::optional<EvaluatedSnapshot> take();
   // True when all added snapshots have been evaluated.
   bool idle();
+  // How many snapshots were added so far, and of how many the result was taken, or there was none.
+  std::int64_t added();
+  std::int64_t settled();
   // The snapshot that was added last, evaluated or not; null if there is none.
   std::shared_ptr<const SnapshotInfo> newest();
 
@@ -54,6 +57,8 @@ class EvaluationThread {
   std::deque<std::shared_ptr<const SnapshotInfo>> waiting_;
   std::shared_ptr<const SnapshotInfo> newest_;
   std::deque<EvaluatedSnapshot> evaluated_;
+  std::int64_t added_ = 0;
+  std::int64_t finished_ = 0;
   bool working_ = false;
   bool stopping_ = false;
   std::exception_ptr error_;

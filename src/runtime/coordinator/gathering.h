@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "motley/base/ids.h"
 #include "runtime/coordinator/cpu_quota.h"
 #include "runtime/rendezvous/rendezvous.h"
+#include "state/state.h"
 
 namespace motley {
 
@@ -29,6 +31,8 @@ struct Gathering {
   // without the rendezvous.
   Peer host = {};
   Seconds patience = 60;  // time limit for all to join
+  // The state of the run that is resumed; null for a new one.
+  std::shared_ptr<const State> resume = {};
 };
 
 // Fills in the token, if processes are started here, and the version.

@@ -22,16 +22,17 @@ bool LocalProcesses::starts(Rank rank) const {
   return !gathering_.worker_command.empty() && !(gathering_.workers_come && is_worker(rank));
 }
 
-pid_t LocalProcesses::start(Rank rank, const Endpoint& rendezvous, const std::string& token) {
+pid_t LocalProcesses::start(Rank process, std::optional<int> worker, const Endpoint& rendezvous,
+                            const std::string& token) {
   const std::string threads = std::to_string(job_.cluster.threads);
   const std::vector<std::string> environment = {
       std::string(kTokenVariable) + "=" + token, "OMP_NUM_THREADS=" + threads,
       "OPENBLAS_NUM_THREADS=" + threads, "MKL_NUM_THREADS=" + threads};
   auto command = gathering_.worker_command;
-  command.insert(command.end(), {"--join", show(rendezvous), "--rank", std::to_string(rank)});
-  const pid_t pid = children_.start(rank, command, environment, STDERR_FILENO);
-  if (gathering_.quotas && is_worker(rank)) {
-    expect(gathering_.quotas->add(rank, pid));
+  command.insert(command.end(), {"--join", show(rendezvous), "--rank", std::to_string(process)});
+  const pid_t pid = children_.start(process, command, environment, STDERR_FILENO);
+  if (gathering_.quotas && worker && *worker < job_.cluster.workers) {
+    expect(gathering_.quotas->add(*worker, pid));
   }
   return pid;
 }

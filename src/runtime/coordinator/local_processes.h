@@ -20,14 +20,17 @@ class LocalProcesses {
 
   // Whether this rank's process is started here. Otherwise it is started elsewhere.
   bool starts(Rank rank) const;
-  // Starts the process, which joins at `rendezvous`. Throws RunFailed.
-  pid_t start(Rank rank, const Endpoint& rendezvous, const std::string& token);
+  // Starts the process of this number, which joins at `rendezvous`. `worker`: its id, unless it is
+  // a server. Throws RunFailed.
+  pid_t start(Rank process, std::optional<int> worker, const Endpoint& rendezvous,
+              const std::string& token);
 
   // Sets every worker's quota to its speed at this time of the training. Throws RunFailed.
   void set_quotas(Seconds now);
 
   std::optional<ChildExit> poll() { return children_.poll(); }
   bool any_running() const { return children_.any_running(); }
+  void kill(Rank process) { children_.kill(process); }
   void kill_all() { children_.kill_all(); }
 
  private:

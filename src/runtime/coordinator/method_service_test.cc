@@ -31,7 +31,8 @@ TEST_F(MethodServiceTest, IsOverAtOnceWhenTheMethodHasNone) {
 
 TEST_F(MethodServiceTest, CanBeEndedAndMadeAgainOnTheSameNode) {
   const Job job = waiting_job();
-  for (int term = 0; term < 3; ++term) {
+  for (std::uint16_t term = 0; term < 3; ++term) {
+    node_.begin_term(term);
     MethodService service(node_, job, kSamples, &journal_);
     EXPECT_TRUE(service.is_serving());
     service.end();

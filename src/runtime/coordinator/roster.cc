@@ -3,54 +3,93 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
 namespace motley {
 
-std::string Roster::name(Rank rank) const {
-  return rank >= workers_ ? fmt::format("server {}", rank - workers_)
-                          : fmt::format("worker {}", rank);
+Roster::Roster(int workers, int servers) {
+  for (Rank rank = 0; rank < workers + servers; ++rank) {
+    add(rank, rank < workers ? rank : rank - workers, rank >= workers).admitted = true;
+    members_.push_back(rank);
+  }
+}
+
+ProcessState& Roster::add(Rank process, int id, bool is_server) {
+  ProcessState& state = processes_[process];
+  state.id = id;
+  state.is_server = is_server;
+  return state;
+}
+
+void Roster::remove(Rank process) { processes_.erase(process); }
+
+std::string Roster::name(Rank process) const {
+  if (!contains(process)) {
+    return fmt::format("process {}", process);
+  }
+  const ProcessState& state = (*this)[process];
+  if (state.id < 0) {
+    return "a newcomer";
+  }
+  return fmt::format("{} {}", state.is_server ? "server" : "worker", state.id);
+}
+
+void Roster::set_members(std::vector<Rank> members) {
+  members_ = std::move(members);
+  for (auto& [process, state] : processes_) {
+    state.prepared = false;
+    state.term_end.reset();
+    state.settled.reset();
+    state.done.reset();
+  }
+}
+
+std::optional<Rank> Roster::member_of(int worker) const {
+  for (const Rank process : members_) {
+    if (is_worker(process) && (*this)[process].id == worker) {
+      return process;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<Rank> Roster::missing() const {
-  std::vector<Rank> ranks;
-  for (Rank rank = 0; rank < size(); ++rank) {
-    if (!(*this)[rank].endpoint) {
-      ranks.push_back(rank);
+  std::vector<Rank> missing;
+  for (const Rank process : members_) {
+    if (contains(process) && !(*this)[process].endpoint) {
+      missing.push_back(process);
     }
   }
-  return ranks;
+  return missing;
+}
+
+std::int64_t Roster::samples_used() const {
+  std::int64_t used = 0;
+  for (const Rank process : members_) {
+    used = std::max(used, contains(process) ? (*this)[process].term_end->samples : 0);
+  }
+  return used;
 }
 
 void Roster::hear_all(Seconds now) {
-  for (ProcessState& process : processes_) {
-    process.heard = now;
+  for (auto& [process, state] : processes_) {
+    state.heard = now;
   }
 }
 
 void Roster::excuse(Seconds duration) {
-  for (ProcessState& process : processes_) {
-    process.heard += duration;
+  for (auto& [process, state] : processes_) {
+    state.heard += duration;
   }
-}
-
-std::vector<Endpoint> Roster::introduce(Seconds now) {
-  hear_all(now);
-  std::vector<Endpoint> endpoints;
-  for (ProcessState& process : processes_) {
-    process.introduced = true;
-    endpoints.push_back(*process.endpoint);
-  }
-  return endpoints;
 }
 
 std::vector<Silence> Roster::silent(Seconds now, const SilenceLimits& limits) const {
   std::vector<Silence> all;
-  for (Rank rank = 0; rank < size(); ++rank) {
-    const ProcessState& process = (*this)[rank];
-    const Seconds most = process.introduced ? limits.heartbeat : limits.to_join;
-    const bool may_be_silent = process.endpoint && !process.introduced;
-    if (!may_be_silent && now - process.heard > most) {
-      all.push_back({rank, most});
+  for (const auto& [process, state] : processes_) {
+    const Seconds most = state.introduced ? limits.heartbeat : limits.to_join;
+    const bool may_be_silent = (state.endpoint && !state.introduced) || state.can_leave;
+    if (!may_be_silent && now - state.heard > most) {
+      all.push_back({process, most});
     }
   }
   return all;
@@ -58,8 +97,8 @@ std::vector<Silence> Roster::silent(Seconds now, const SilenceLimits& limits) co
 
 std::vector<DoneInfo> Roster::results() const {
   std::vector<DoneInfo> all;
-  for (const ProcessState& process : processes_) {
-    all.push_back(*process.done);
+  for (const Rank process : members_) {
+    all.push_back(*(*this)[process].done);
   }
   return all;
 }

@@ -1,4 +1,5 @@
-// Roster: what the coordinator knows about each process of its run: workers by rank, then servers.
+// Roster: what the coordinator knows about each process of its run, by the number of the process:
+// workers and servers, those who are members of the term under way and those who are about to join.
 // It decides which are still missing and which have been silent for too long. Pure: time is passed
 // in.
 #pragma once
@@ -6,6 +7,8 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,21 +16,40 @@
 #include "fabric/fabric.h"
 #include "motley/base/ids.h"
 #include "motley/record/journal.h"
+#include "runtime/run/control.h"
 #include "runtime/run/outcome.h"
 
 namespace motley {
 
 // A worker or a server.
 struct ProcessState {
+  int id = 0;  // of a worker, or the number of a server; -1: it will get the lowest free id
+  bool is_server = false;
   pid_t pid = 0;      // if it was started here
   Seconds heard = 0;  // when its last message arrived
   std::optional<Endpoint> endpoint;
   bool failed = false;      // it has reported a failure
-  bool introduced = false;  // it knows the others' addresses, and sends heartbeats from now on
-  bool ready = false;
-  Activity activity;  // last reported
+  bool introduced = false;  // it knows the job, and sends heartbeats from now on
+  bool ready = false;       // data and model are loaded
+  bool wants_to_leave = false;
+  bool admitted = false;   // it takes part, at the latest from the next term on
+  bool can_leave = false;  // it was told to leave: its exit is no loss
+  Activity activity;       // last reported
+  WorkerFigures figures;   // totals, last reported
+  // Sent by the worker of this id before this process started, as far as its state says.
+  std::int64_t bytes_before = 0;
+  std::int64_t bytes_sent = 0;  // by this process, last told
+
+  // Of the term under way, or of the one that is being prepared:
+  bool prepared = false;
+  std::optional<TermEndInfo> term_end;  // set when the term is over for it
+  std::optional<SettledInfo> settled;   // set when it has answered that the term is cut off
   std::optional<DoneInfo> done;
 };
+
+inline ProcessId id_of(const ProcessState& state) {
+  return {state.is_server ? ProcessKind::kServer : ProcessKind::kWorker, state.id};
+}
 
 // How long a process may be silent.
 struct SilenceLimits {
@@ -36,49 +58,72 @@ struct SilenceLimits {
 };
 
 struct Silence {
-  Rank rank = kAnyRank;
+  Rank process = kAnyRank;
   Seconds patience = 0;  // the limit that it has exceeded
 };
 
 class Roster {
  public:
-  Roster(int workers, int servers)
-      : workers_(workers), processes_(static_cast<std::size_t>(workers + servers)) {}
+  // At first all processes are members, and their numbers are their ranks.
+  Roster(int workers, int servers);
 
-  int size() const { return static_cast<int>(processes_.size()); }
-  bool contains(Rank rank) const { return rank >= 0 && rank < size(); }
-  bool is_worker(Rank rank) const { return rank >= 0 && rank < workers_; }
-  ProcessState& operator[](Rank rank) { return processes_[static_cast<std::size_t>(rank)]; }
-  const ProcessState& operator[](Rank rank) const {
-    return processes_[static_cast<std::size_t>(rank)];
+  bool contains(Rank process) const { return processes_.contains(process); }
+  ProcessState& operator[](Rank process) { return processes_.at(process); }
+  const ProcessState& operator[](Rank process) const { return processes_.at(process); }
+  const std::map<Rank, ProcessState>& processes() const { return processes_; }
+  ProcessState& add(Rank process, int id, bool is_server);
+  void remove(Rank process);
+  // "worker 3", "server 0"; "a newcomer" as long as it has no id
+  std::string name(Rank process) const;
+
+  // The members of the term, by rank: workers, then servers.
+  const std::vector<Rank>& members() const { return members_; }
+  // Forgets what it knew of an earlier term.
+  void set_members(std::vector<Rank> members);
+  bool is_member(Rank process) const { return std::ranges::count(members_, process) > 0; }
+  bool is_worker(Rank process) const { return contains(process) && !(*this)[process].is_server; }
+  // The process of this worker, if it is a member.
+  std::optional<Rank> member_of(int worker) const;
+
+  // Of those who are members: whether it holds for all of them that are still here.
+  template <class Condition>
+  bool all_members(Condition holds) const {
+    return std::ranges::all_of(members_, [&](Rank process) {
+      return !contains(process) || std::invoke(holds, (*this)[process]);
+    });
   }
-  // "worker 3", "server 0"
-  std::string name(Rank rank) const;
-
   bool all_joined() const { return missing().empty(); }
-  bool all_ready() const { return std::ranges::all_of(processes_, &ProcessState::ready); }
+  bool all_ready() const { return all_members(&ProcessState::ready); }
   bool all_done() const {
-    return std::ranges::all_of(processes_, [](const auto& each) { return each.done.has_value(); });
+    return all_members([](const ProcessState& each) { return each.done.has_value(); });
   }
-  // The ranks that have not joined.
+  // The term is over for all.
+  bool all_at_end_of_term() const {
+    return all_members([](const ProcessState& each) { return each.term_end.has_value(); });
+  }
+  // A member is gone.
+  bool is_broken() const {
+    return !std::ranges::all_of(members_, [&](Rank process) { return contains(process); });
+  }
+  // Samples used by all workers, as far as any of them knows. Call if all_at_end_of_term().
+  std::int64_t samples_used() const;
+  // The members that have not joined.
   std::vector<Rank> missing() const;
 
   // Restarts the silence timers of all processes.
   void hear_all(Seconds now);
   // No messages could be handled for so long: this time does not count as silence.
   void excuse(Seconds duration);
-  // Call when all have joined: marks them as introduced, and returns their endpoints by rank.
-  std::vector<Endpoint> introduce(Seconds now);
   // Processes that have been silent for too long. Those that have joined but are not introduced yet
   // send no heartbeats, so they may be silent.
   std::vector<Silence> silent(Seconds now, const SilenceLimits& limits) const;
 
-  // Results by rank. Call when all are done.
+  // Results by rank. Call when all members are here and done.
   std::vector<DoneInfo> results() const;
 
  private:
-  const int workers_;
-  std::vector<ProcessState> processes_;
+  std::map<Rank, ProcessState> processes_;
+  std::vector<Rank> members_;
 };
 
 // The machines of these names, numbered from 0 in the order in which they first occur.

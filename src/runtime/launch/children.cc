@@ -140,12 +140,36 @@ void Children::signal_all(int number) const {
   }
 }
 
+void Children::signal(Rank rank, int number) const {
+  if (const pid_t pid = pid_of(rank); pid != 0) {
+    send_signal(pid, number);
+  }
+}
+
+void Children::kill(Rank rank) {
+  std::erase_if(running_, [&](const Child& child) {
+    if (child.rank == rank) {
+      send_signal(child.pid, SIGKILL);
+      reap(child.pid);
+    }
+    return child.rank == rank;
+  });
+}
+
 void Children::kill_all() {
   signal_all(SIGKILL);
   for (const Child& child : running_) {
     reap(child.pid);
   }
   running_.clear();
+}
+
+std::vector<Rank> Children::running() const {
+  std::vector<Rank> ranks;
+  for (const Child& child : running_) {
+    ranks.push_back(child.rank);
+  }
+  return ranks;
 }
 
 pid_t Children::pid_of(Rank rank) const {

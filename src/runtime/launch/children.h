@@ -45,6 +45,12 @@ class Children {
 
   // Sends a signal to all running children and what they started.
   void signal_all(int number) const;
+  // The same for the child of this rank, if it runs.
+  void signal(Rank rank, int number) const;
+
+  // Sends SIGKILL to the child of this rank, if it runs, and waits until it is gone. poll() does
+  // not report it.
+  void kill(Rank rank);
 
   // Sends SIGKILL to all running children and waits until they are gone.
   void kill_all();
@@ -52,6 +58,7 @@ class Children {
   // 0 if that rank is not running.
   pid_t pid_of(Rank rank) const;
   bool any_running() const { return !running_.empty(); }
+  std::vector<Rank> running() const;
 
  private:
   struct Child {

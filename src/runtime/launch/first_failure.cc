@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "runtime/rendezvous/agreement.h"
 
@@ -72,6 +73,15 @@ class Box {
   std::string lines_;
 };
 
+using RanksByEnd = std::map<std::string, std::set<Rank>>;
+
+void add_ends(Box& box, std::string_view label, const RanksByEnd& ranks_by_end) {
+  for (const auto& [end, ranks] : ranks_by_end) {
+    box.add(label, show_ranks({ranks.begin(), ranks.end()}) + ": " + end);
+    label = "            ";
+  }
+}
+
 }  // namespace
 
 std::optional<ErrorNote> parse_error_note(std::string_view text) {
@@ -91,7 +101,8 @@ std::optional<std::size_t> first_failure(const std::vector<EndedProcess>& ended)
     const bool is_nearer =
         !first || distance_from_cause(ended[place]) < distance_from_cause(ended[*first]);
     const bool is_cause = ended[place].note && ended[place].note->is_cause;
-    if ((ended[place].status != 0 || is_cause) && is_nearer) {
+    const bool has_failed = !ended[place].is_lost && (ended[place].status != 0 || is_cause);
+    if (has_failed && is_nearer) {
       first = place;
     }
   }
@@ -129,10 +140,11 @@ std::string show_ranks(const std::vector<Rank>& ranks) {
 std::string failure_box(const FailureBox& box, const std::vector<EndedProcess>& ended,
                         std::size_t first) {
   const EndedProcess& process = ended[first];
-  std::map<std::string, std::vector<Rank>> others;
+  RanksByEnd others;
+  RanksByEnd lost;
   for (const EndedProcess& other : ended) {
-    if (other.rank != process.rank) {
-      others[end_of(other.status)].push_back(other.rank);
+    if (&other != &process) {
+      (other.is_lost ? lost : others)[end_of(other.status)].insert(other.rank);
     }
   }
   Box lines;
@@ -143,12 +155,8 @@ std::string failure_box(const FailureBox& box, const std::vector<EndedProcess>& 
     lines.add("   why      ", process.note->message);
   }
   lines.add("   log      ", box.log_dir + "/" + log_name(process.rank));
-  const char* label = "   others   ";
-  for (auto& [end, ranks] : others) {
-    std::ranges::sort(ranks);
-    lines.add(label, show_ranks(ranks) + ": " + end);
-    label = "            ";
-  }
+  add_ends(lines, "   others   ", others);
+  add_ends(lines, "   lost     ", lost);
   return lines.text();
 }
 

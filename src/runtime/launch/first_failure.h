@@ -32,12 +32,14 @@ struct EndedProcess {
   int status = 0;            // as returned by waitpid
   bool was_stopped = false;  // the launcher had told it to end before it did
   std::optional<ErrorNote> note = {};
+  // The others went on without it, or it was started again (runtime/launch/lost_ranks.h).
+  bool is_lost = false;
 };
 
 // The index in `ended` (ordered by the time of ending) of the process that failed first: a cause
 // before a process that ended by itself without a note, before a consequence, before a process that
 // was stopped. Among equals the first to end. A cause may have exit code 0: a program that leaves
-// its loop too early. nullopt if none failed.
+// its loop too early. One that was lost has not failed. nullopt if none failed.
 std::optional<std::size_t> first_failure(const std::vector<EndedProcess>& ended);
 
 // "exit code 1", "signal 9 (Killed)"
@@ -51,7 +53,8 @@ struct FailureBox {
   std::string host;
   std::string log_dir;
 };
-// The text shown for a failure: who was first, why, where its log is, how the others ended.
+// The text shown for a failure: who was first, why, where its log is, how the others ended, and who
+// had been lost before.
 std::string failure_box(const FailureBox& box, const std::vector<EndedProcess>& ended,
                         std::size_t first);
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <system_error>
 
@@ -20,6 +21,7 @@
 #include "runtime/launch/children.h"
 #include "runtime/launch/first_failure.h"
 #include "runtime/launch/line_relay.h"
+#include "runtime/launch/lost_ranks.h"
 #include "runtime/launch/world.h"
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/token.h"
@@ -82,12 +84,12 @@ std::string host_name() {
   return name.data();
 }
 
-std::optional<ErrorNote> read_note(const fs::path& path) {
+std::string beginning_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text(4096, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  return parse_error_note(
-      std::string_view(text).substr(0, static_cast<std::size_t>(file.gcount())));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 class Launcher {
@@ -106,17 +108,21 @@ class Launcher {
 
   LaunchResult run() {
     for (int local_rank = 0; local_rank < options_.processes; ++local_rank) {
-      start(local_rank);
+      start(first_rank() + local_rank);
     }
     while (children_.any_running()) {
       relay_.turn(kTickMs);
       hand_signals_on();
       take_ends();
       press();
+      end_newcomers();
     }
     while (!relay_.is_idle() && handed_on_ <= kSignalsBeforeKill) {
       relay_.turn(kTickMs);
       hand_signals_on();
+    }
+    for (int local_rank = 0; local_rank < options_.processes; ++local_rank) {
+      fs::remove(elastic_file(first_rank() + local_rank));
     }
     return result();
   }
@@ -124,21 +130,31 @@ class Launcher {
  private:
   using Clock = std::chrono::steady_clock;
 
+  Rank first_rank() const { return options_.node * options_.processes; }
+
+  std::string log_of(Rank rank) const { return options_.log_dir + "/" + log_name(rank); }
   fs::path error_file(Rank rank) const {
     return fs::absolute(options_.log_dir) / fmt::format("rank_{}.error", rank);
   }
+  fs::path elastic_file(Rank rank) const {
+    return fs::absolute(options_.log_dir) / fmt::format("rank_{}.elastic", rank);
+  }
+  std::optional<ElasticNote> elastic_note(Rank rank) const {
+    return parse_elastic_note(beginning_of(elastic_file(rank)));
+  }
 
-  std::vector<std::string> environment_of(int local_rank, Rank rank) const {
+  std::vector<std::string> environment_of(Rank rank) const {
     const auto port = held_ ? held_->port() : options_.port;
     std::vector<std::string> entries = {
         fmt::format("RANK={}", rank),
         fmt::format("WORLD_SIZE={}", world_size_),
-        fmt::format("LOCAL_RANK={}", local_rank),
+        fmt::format("LOCAL_RANK={}", rank - first_rank()),
         fmt::format("LOCAL_WORLD_SIZE={}", options_.processes),
         fmt::format("GROUP_RANK={}", options_.node),
         fmt::format("MASTER_ADDR={}", options_.master),
         fmt::format("MASTER_PORT={}", port),
-        fmt::format("{}={}", kErrorFileVariable, error_file(rank).string())};
+        fmt::format("{}={}", kErrorFileVariable, error_file(rank).string()),
+        fmt::format("{}={}", kElasticFileVariable, elastic_file(rank).string())};
     if (!token_.empty()) {
       entries.push_back(fmt::format("{}={}", kTokenVariable, token_));
     }
@@ -151,19 +167,19 @@ class Launcher {
     return entries;
   }
 
-  void start(int local_rank) {
-    const Rank rank = options_.node * options_.processes + local_rank;
-    fs::remove(error_file(rank));  // of an earlier run
-    const std::string path = options_.log_dir + "/" + log_name(rank);
+  // `flags`: how its log is opened.
+  void start(Rank rank, int flags = O_TRUNC) {
+    fs::remove(error_file(rank));  // of an earlier run, or of a process that was lost
+    fs::remove(elastic_file(rank));
+    const std::string path = log_of(rank);
     auto log = std::make_shared<Descriptor>(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+        open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0644));
     if (!*log) {
       throw_errno(path);
     }
     ChildPipe out = open_pipe();
     ChildPipe err = open_pipe();
-    children_.start(rank, options_.command, environment_of(local_rank, rank), out.write.get(),
-                    err.write.get());
+    children_.start(rank, options_.command, environment_of(rank), out.write.get(), err.write.get());
     const std::size_t width = std::to_string(world_size_ - 1).size();
     const std::string prefix = fmt::format("[rank {:>{}}] ", rank, width);
     relay_.add(rank, std::move(out.read), LineRelay::Stream::kOut, prefix, log);
@@ -180,19 +196,54 @@ class Launcher {
       ++handed_on_;
       first_signal_ = first_signal_.value_or(number);
       was_told_ = true;
-      children_.signal_all(handed_on_ > kSignalsBeforeKill ? SIGKILL : number);
+      hand_on(number);
       return;
     }
+  }
+
+  // A process that takes part in an elastic run understands SIGTERM as a wish to leave it. So the
+  // first one is for rank 0, if that is here: it stops the run for all.
+  void hand_on(int number) {
+    const bool is_for_rank_0 = number == SIGTERM && handed_on_ == 1 && children_.pid_of(0) != 0;
+    for (const Rank rank : children_.running()) {
+      if (!is_for_rank_0 || rank == 0 || !takes_part(rank)) {
+        children_.signal(rank, handed_on_ > kSignalsBeforeKill ? SIGKILL : number);
+      }
+    }
+  }
+
+  bool takes_part(Rank rank) const {
+    const auto note = elastic_note(rank);
+    return note && note->kind == ElasticNote::Kind::kSurvives;
   }
 
   void take_ends() {
     while (const auto exit = children_.poll()) {
       relay_.finish(exit->rank);
-      ended_.push_back(
-          {exit->rank, exit->pid, exit->status, was_told_, read_note(error_file(exit->rank))});
-      if (exit->status != 0 && !failed_) {
+      const auto note = elastic_note(exit->rank);
+      const auto verdict = was_told_ || failed_
+                               ? LostRanks::Verdict::kIsOver
+                               : lost_.judge(exit->rank, exit->status, note, !is_over_);
+      const bool is_own_end = verdict == LostRanks::Verdict::kIsOver;
+      ended_.push_back({exit->rank, exit->pid, exit->status, was_told_,
+                        parse_error_note(beginning_of(error_file(exit->rank))), !is_own_end});
+      has_own_end_ |= is_own_end || verdict == LostRanks::Verdict::kHasLeft;
+      is_over_ |= exit->status == 0 && note && note->kind == ElasticNote::Kind::kOver;
+      if (is_own_end && exit->status != 0 && !failed_) {
         failed_ = Clock::now();
       }
+      go_on_after(*exit, verdict);
+    }
+  }
+
+  void go_on_after(const ChildExit& exit, LostRanks::Verdict verdict) {
+    const std::string said = lost_.say(exit.rank, exit.status, verdict);
+    if (!said.empty()) {
+      relay_.say("motley: " + said);
+    }
+    if (verdict == LostRanks::Verdict::kStartAgain) {
+      std::ofstream(log_of(exit.rank), std::ios::app) << "motley: " << said << '\n';
+      start(exit.rank, 0);
     }
   }
 
@@ -211,7 +262,32 @@ class Launcher {
     }
   }
 
-  LaunchResult result() const {
+  // The run is over, and whoever was started again and has not joined cannot any more.
+  void end_newcomers() {
+    if (!(is_over_ || failed_) || first_signal_) {
+      return;
+    }
+    const auto now = Clock::now();
+    for (const Rank rank : children_.running()) {
+      if (!lost_.is_newcomer(rank, elastic_note(rank))) {
+        continue;
+      }
+      const auto [told, is_first] = told_to_end_.emplace(rank, now);
+      if (is_first) {
+        children_.signal(rank, SIGTERM);
+      } else if (std::chrono::duration<double>(now - told->second).count() > options_.kill_after) {
+        children_.signal(rank, SIGKILL);
+      }
+    }
+  }
+
+  // If all processes of this machine were lost, nobody here knows how the run has ended.
+  LaunchResult result() {
+    if (!has_own_end_) {
+      for (EndedProcess& each : ended_) {
+        each.is_lost = false;
+      }
+    }
     const auto first = first_failure(ended_);
     if (first_signal_ || !first) {
       return {first_signal_, ""};
@@ -226,6 +302,10 @@ class Launcher {
   std::string token_;
   LineRelay relay_;
   std::vector<EndedProcess> ended_;
+  LostRanks lost_;
+  bool is_over_ = false;      // some process says that its run is over, and has ended well
+  bool has_own_end_ = false;  // some process was not lost
+  std::map<Rank, Clock::time_point> told_to_end_;  // of those that had been started again
   std::optional<Clock::time_point> failed_;
   bool was_told_ = false;  // all were told to end
   std::array<std::pair<int, int>, 2> handed_on_of_ = {{{SIGINT, 0}, {SIGTERM, 0}}};

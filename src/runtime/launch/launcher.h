@@ -6,13 +6,15 @@
 //
 // Each process learns who it is from the variables of torchrun (runtime/launch/world.h): RANK,
 // WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR, MASTER_PORT. It also gets
-// MOTLEY_TOKEN, and MOTLEY_ERROR_FILE, where it can say why it fails
-// (runtime/launch/first_failure.h). It computes with one thread unless the variables of OpenMP,
-// OpenBLAS or MKL are set.
+// MOTLEY_TOKEN, MOTLEY_ERROR_FILE, where it can say why it fails (runtime/launch/first_failure.h),
+// and MOTLEY_ELASTIC_FILE, where it can say that the others go on if it is lost
+// (runtime/launch/lost_ranks.h). Then it is started again, in the same environment. It computes
+// with one thread unless the variables of OpenMP, OpenBLAS or MKL are set.
 //
 // If one fails, the others have `grace` to end by themselves; then they get SIGTERM, and 5 s later
 // SIGKILL. Signals to the launcher are forwarded to all processes; after that there is no time
-// limit, but the third signal kills. No process is left behind.
+// limit, but the third signal kills. The first SIGTERM is for rank 0 alone where the others would
+// leave an elastic run. No process is left behind.
 //
 // Cost: no thread; a check of signals and processes every 20 ms.
 #pragma once
@@ -55,7 +57,8 @@ Result<std::string> make_log_dir(const std::optional<std::string>& wanted,
 
 struct LaunchResult {
   std::optional<int> signal;  // the first signal that stopped the run
-  std::string failure;        // the box that says who failed and why; empty if none did
+  // The box that says who failed and why; empty if none did, whoever was lost.
+  std::string failure;
 };
 
 // The calling thread must live until it returns. Throws std::system_error if a process cannot be

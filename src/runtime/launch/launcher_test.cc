@@ -130,8 +130,11 @@ TEST_F(Launch, AProcessThatIgnoresSigtermIsKilled) {
 
 // A process that ends by itself in time gets no signal.
 TEST_F(Launch, TheOthersHaveTimeToEndInOrder) {
-  const LaunchResult result = launch(
-      options("trap 'echo told' TERM; if [ $RANK = 1 ]; then exit 1; fi; sleep 0.05; exit 2", 2));
+  const std::string gone = scratch_.file("gone");
+  const LaunchResult result =
+      launch(options("trap 'echo told' TERM; if [ $RANK = 1 ]; then : > " + gone +
+                         "; exit 1; fi; while [ ! -e " + gone + " ]; do :; done; sleep 0.3; exit 2",
+                     2));
   EXPECT_TRUE(has(result.failure, "others   rank 0: exit code 2")) << result.failure;
   EXPECT_EQ(log(0), "");
 }
@@ -178,6 +181,46 @@ TEST_F(Launch, AfterASignalThereIsNoHurry) {
   };
   EXPECT_EQ(launch(stopped).signal, SIGINT);
   EXPECT_EQ(log(0), "ready\nsaved\n");
+}
+
+TEST_F(Launch, ARankThatIsLostIsStartedAgain) {
+  const std::string again = scratch_.file("again");
+  const LaunchResult result =
+      launch(options("[ $RANK = 0 ] && exit 0; [ -e " + again + " ] && echo again && exit 0; : > " +
+                         again + "; echo 'survives 1' > $MOTLEY_ELASTIC_FILE; kill -9 $$",
+                     2));
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(log(1),
+            "motley: rank 1 was killed by signal 9 (Killed); started again (1 of 1)\nagain\n");
+  EXPECT_FALSE(fs::exists(scratch_.file("rank_1.elastic")));
+}
+
+// Nobody here knows how the run goes on.
+TEST_F(Launch, TheLossOfAllRanksOfAMachineIsAFailure) {
+  LauncherOptions second = options("echo 'survives 0' > $MOTLEY_ELASTIC_FILE; kill -9 $$", 1);
+  second.nodes = 2;
+  second.node = 1;
+  second.master = "a";
+  second.port = 29500;
+  EXPECT_TRUE(has(launch(second).failure, "first    rank 1"));
+}
+
+// The others would leave the run, which rank 0 is about to stop.
+TEST_F(Launch, SigtermIsForRank0IfTheRunIsElastic) {
+  const std::string gone = scratch_.file("gone");
+  LauncherOptions stopped = options(
+      "exec 2>&-; if [ $RANK = 0 ]; then trap 'echo term; : > " + gone +
+          "; exit 0' TERM; echo ready; while :; do sleep 0.01; done; fi\n" +
+          "trap 'echo term; exit 0' TERM; echo 'survives 3' > $MOTLEY_ELASTIC_FILE; echo ready; "
+          "while [ ! -e " +
+          gone + " ]; do sleep 0.01; done",
+      2);
+  stopped.signals = [&](int number) {
+    return number == SIGTERM && has(log(0), "ready") && has(log(1), "ready") ? 1 : 0;
+  };
+  EXPECT_EQ(launch(stopped).signal, SIGTERM);
+  EXPECT_EQ(log(0), "ready\nterm\n");
+  EXPECT_EQ(log(1), "ready\n");
 }
 
 TEST_F(Launch, TheThirdSignalKills) {

@@ -77,6 +77,12 @@ void LineRelay::add(Rank rank, Descriptor pipe, Stream stream, std::string prefi
       {rank, std::move(pipe), stream, PrefixedLines(std::move(prefix)), std::move(log)});
 }
 
+void LineRelay::say(const std::string& line) {
+  if (Sink& sink = sinks_[1]; sink.file >= 0) {
+    sink.text += line + '\n';
+  }
+}
+
 void LineRelay::turn(int milliseconds) {
   std::vector<pollfd> wanted;
   for (const Sink& sink : sinks_) {

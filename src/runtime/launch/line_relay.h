@@ -52,6 +52,9 @@ class LineRelay {
   void add(Rank rank, Descriptor pipe, Stream stream, std::string prefix,
            std::shared_ptr<Descriptor> log);
 
+  // Shows a line of this process among those of standard error.
+  void say(const std::string& line);
+
   // Moves pending output, after waiting for some for up to `milliseconds`.
   void turn(int milliseconds);
   // Call when the process has ended: takes the rest, even if others still hold its pipes open.

@@ -39,6 +39,8 @@ struct World {
 // The file in which a process started by `motley launch` says why it failed
 // (runtime/launch/launcher.h).
 inline constexpr const char* kErrorFileVariable = "MOTLEY_ERROR_FILE";
+// The file in which it says what its loss would mean (runtime/launch/lost_ranks.h).
+inline constexpr const char* kElasticFileVariable = "MOTLEY_ELASTIC_FILE";
 
 using Environment = std::function<const char*(const char* name)>;  // like std::getenv
 Result<World> world_from(const Environment& get);

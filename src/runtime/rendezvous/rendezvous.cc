@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -14,25 +13,28 @@
 namespace motley {
 namespace {
 
-using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t kMostConnections = 4096;         // more wait in the kernel's queue
 constexpr std::chrono::milliseconds kLongestLook(10);  // per call; the rest waits for the next one
 constexpr std::size_t kMostHeard = 256 << 20;          // bytes of unfinished requests
+constexpr std::size_t kLongestWord = 256;              // of what is remembered of each peer
 
-std::string text_at(const Json& object, const char* key) {
+std::string text_at(const OrderedJson& object, const char* key,
+                    std::size_t longest = kLongestLine) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  return found != object.end() && found->is_string() ? found->get<std::string>().substr(0, longest)
+                                                     : "";
 }
 
-std::optional<std::int64_t> number_at(const Json& object, const char* key) {
+std::optional<std::int64_t> number_at(const OrderedJson& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number_integer()
              ? std::optional(found->get<std::int64_t>())
              : std::nullopt;
 }
 
-std::optional<Rank> rank_at(const Json& object) {
+std::optional<Rank> rank_at(const OrderedJson& object) {
   const auto rank = number_at(object, "rank");
   const bool fits = rank && *rank >= std::numeric_limits<Rank>::min() &&
                     *rank <= std::numeric_limits<Rank>::max();
@@ -41,17 +43,19 @@ std::optional<Rank> rank_at(const Json& object) {
 
 // A JSON object of plain values. Nested values are dropped: they are not needed and could fill the
 // memory.
-Json parse_flat(const std::string& line) {
-  const auto is_flat = [](int depth, Json::parse_event_t, Json&) { return depth <= 1; };
-  return line.starts_with('{') ? Json::parse(line, is_flat, false) : Json();
+OrderedJson parse_flat(const std::string& line) {
+  const auto is_flat = [](int depth, OrderedJson::parse_event_t, OrderedJson&) {
+    return depth <= 1;
+  };
+  return line.starts_with('{') ? OrderedJson::parse(line, is_flat, false) : OrderedJson();
 }
 
 // A peer of another version may lack everything but its version.
-Peer peer_from(const Json& object, const Endpoint& from) {
+Peer peer_from(const OrderedJson& object, const Endpoint& from) {
   Peer peer;
   peer.version = text_at(object, "motley");
   peer.rank = rank_at(object);
-  peer.host = text_at(object, "host");
+  peer.host = text_at(object, "host", kLongestWord);
   peer.pid = number_at(object, "pid").value_or(0);
   peer.token = text_at(object, "token");
   peer.job = text_at(object, "job");
@@ -107,10 +111,13 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::open(const std::string& address,
 Rendezvous::Rendezvous(Descriptor socket, RendezvousRules rules)
     : socket_(std::move(socket)),
       rules_(std::move(rules)),
-      endpoint_(own_address(socket_.get()).endpoint()) {
-  if (rules_.host.rank) {
-    joined_[*rules_.host.rank] = {rules_.host, ""};
-  }
+      endpoint_(own_address(socket_.get()).endpoint()),
+      places_(rules_.host, rules_.first, rules_.ranks, rules_.without_rank) {}
+
+// The run goes on, whatever was said before.
+void Rendezvous::let_late_in() {
+  places_.let_late_in();
+  conflict_.reset();
 }
 
 void Rendezvous::look() {
@@ -183,125 +190,82 @@ bool Rendezvous::hear(PeerConnection& connection) {
 }
 
 std::string Rendezvous::answer(const std::string& line, const Endpoint& from) {
-  Json told = {{"motley", rules_.host.version}};
-  const Json said = parse_flat(line);
+  const OrderedJson said = parse_flat(line);
+  OrderedJson told;
   if (!said.is_object() || text_at(said, "motley").empty()) {
     told["refused"] = "this is the rendezvous of a motley run: join it with `motley worker --join`";
   } else {
-    Peer peer = peer_from(said, from);
-    const std::string attempt = text_at(said, "attempt");
-    if (is_here_already(peer, attempt)) {
-      return "";
-    }
-    if (const auto reason = objection(peer, attempt)) {
-      told["refused"] = fmt::format("refused by {}: {}", name_of_host(rules_.host), *reason);
-    } else {
-      told["rank"] = *peer.rank;
-      told["token"] = rules_.fabric_token;
-      told["port"] = rules_.fabric_port;
-    }
+    told = said.contains("request") ? answer_request(said) : answer_peer(said, from);
   }
-  return told.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (told.is_null()) {
+    return "";
+  }
+  told["motley"] = rules_.host.version;
+  return told.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
-// A process joins once for each of its ranks: as a worker, and for servers beside it. The host may
-// join its own rendezvous. A peer that repeats its attempt has not received the answer.
-bool Rendezvous::is_here_already(const Peer& peer, const std::string& attempt) const {
-  if (!peer.rank || peer.rank == rules_.host.rank) {
-    return false;
+// Null: no answer for now.
+OrderedJson Rendezvous::answer_peer(const OrderedJson& said, const Endpoint& from) {
+  const Peer peer = peer_from(said, from);
+  const std::string attempt = text_at(said, "attempt", kLongestWord);
+  const Placing place = places_.place_for(peer, attempt);
+  if (peer.token == rules_.host.token && place.kind == Placing::Kind::kLater) {
+    return {};
   }
-  const auto found = joined_.find(*peer.rank);
-  const bool is_taken = found != joined_.end();
-  if (is_of_this_run(*peer.rank) && (!is_taken || found->second.attempt == attempt)) {
-    return false;
+  if (const auto reason = objection(peer, place)) {
+    return {{"refused", fmt::format("refused by {}: {}", name_of_host(rules_.host), *reason)}};
   }
-  const auto is_same = [&](const auto& item) {
-    const Peer& known = item.second.peer;
-    return known.pid == peer.pid && known.host == peer.host && known.token == peer.token;
-  };
-  return is_taken ? is_same(*found) : std::ranges::any_of(joined_, is_same);
+  places_.take(place.process, peer, attempt);
+  return {{"rank", place.process}, {"token", rules_.fabric_token}, {"port", rules_.fabric_port}};
 }
 
-// Why this peer is refused. If it is not, it gets its rank.
-std::optional<std::string> Rendezvous::objection(Peer& peer, const std::string& attempt) {
+// Whatever is wrong with a request, the run goes on.
+OrderedJson Rendezvous::answer_request(const OrderedJson& said) {
+  const std::string host = name_of_host(rules_.host);
+  if (text_at(said, "token") != rules_.host.token) {
+    return {
+        {"refused", fmt::format("refused by {}: the request is meant for another run: its token "
+                                "(MOTLEY_TOKEN) differs",
+                                host)}};
+  }
+  if (const std::string version = text_at(said, "motley"); version != rules_.host.version) {
+    return {{"refused", fmt::format("refused by {}: it has motley {}, the request is from {}", host,
+                                    rules_.host.version, for_people(version))}};
+  }
+  return requests_.answer({text_at(said, "request"), number_at(said, "worker")});
+}
+
+// Why this peer is refused. A stranger must not end the run, and learns nothing about its places.
+std::optional<std::string> Rendezvous::objection(const Peer& peer, const Placing& place) {
   const bool is_ours = peer.token == rules_.host.token;
   auto reason = version_difference(peer, rules_.host);
+  if (!reason && !is_ours) {
+    return fmt::format("{} belongs to another run: its token (MOTLEY_TOKEN) differs",
+                       name_of_peer(peer));
+  }
+  if (!reason && place.kind == Placing::Kind::kRefused) {
+    return place.why;
+  }
   if (!reason) {
-    if (!is_ours) {
-      return fmt::format("{} belongs to another run: its token (MOTLEY_TOKEN) differs",
-                         name_of_peer(peer));
+    Peer named = peer;
+    if (!places_.lets_late_in()) {
+      named.rank = place.process;
     }
-    const auto rank = rank_for(peer, attempt);
-    if (!rank) {
-      return rank.error().message;
-    }
-    peer.rank = *rank;
-    reason = conflict_ ? conflict_ : job_difference(peer, rules_.host);
+    reason = conflict_ ? conflict_ : job_difference(named, rules_.host);
     if (!reason) {
-      reason = parameter_difference(peer, rules_.host);
-    }
-    if (!reason) {
-      joined_[*rank] = {peer, attempt};
-      return std::nullopt;
+      reason = parameter_difference(named, rules_.host);
     }
   }
-  // A stranger with another version must not end the run.
-  if (is_ours && !conflict_) {
+  if (reason && is_ours && !conflict_ && !places_.lets_late_in()) {
     conflict_ = reason;
     conflict_began_ = Clock::now();
   }
   return reason;
 }
 
-Result<Rank> Rendezvous::rank_for(const Peer& peer, const std::string& attempt) const {
-  if (!peer.rank) {
-    for (const auto& [rank, joined] : joined_) {
-      if (!attempt.empty() && joined.attempt == attempt) {
-        return rank;
-      }
-    }
-    const auto free = missing();
-    if (free.empty() || free.front() >= rules_.without_rank) {
-      return fail("no rank is left for {}: all {} are taken", name_of_peer(peer),
-                  std::min(rules_.ranks, rules_.without_rank - rules_.first));
-    }
-    return free.front();
-  }
-  const Rank rank = *peer.rank;
-  if (const auto found = joined_.find(rank); found != joined_.end()) {
-    const Peer& first = found->second.peer;
-    const Peer& host = rules_.host;  // which may join its own rendezvous
-    const bool is_host = rank == host.rank && peer.pid == host.pid && peer.host == host.host;
-    const bool asks_again = !attempt.empty() && found->second.attempt == attempt;
-    if (!is_host && !asks_again) {
-      return fail("rank {} joined twice: first pid {} on {}, now pid {} on {}", rank, first.pid,
-                  for_people(first.host), peer.pid, for_people(peer.host));
-    }
-  } else if (!is_of_this_run(rank)) {
-    return fail("{} is not part of this run, which has ranks {} to {}", name_of_peer(peer),
-                rules_.first, rules_.first + rules_.ranks - 1);
-  }
-  return rank;
-}
-
 std::optional<std::string> Rendezvous::conflict() const {
   const std::chrono::duration<double> since = Clock::now() - conflict_began_;
   return since.count() >= rules_.grace ? conflict_ : std::nullopt;
-}
-
-std::optional<Peer> Rendezvous::peer(Rank rank) const {
-  const auto found = joined_.find(rank);
-  return found == joined_.end() ? std::nullopt : std::optional(found->second.peer);
-}
-
-std::vector<Rank> Rendezvous::missing() const {
-  std::vector<Rank> ranks;
-  for (Rank rank = rules_.first; rank - rules_.first < rules_.ranks; ++rank) {
-    if (!joined_.contains(rank)) {
-      ranks.push_back(rank);
-    }
-  }
-  return ranks;
 }
 
 }  // namespace motley

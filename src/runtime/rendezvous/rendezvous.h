@@ -16,8 +16,12 @@
 // Anyone who can reach the port can connect. A peer without the token learns nothing about the run.
 // Malformed input and silence occupy a connection for at most 5 s and never end a run.
 //
-// The rendezvous stays open during the run to refuse late peers. A process that has already joined
-// this run is waiting for the session's next one: it gets no answer and tries again.
+// People ask here what a run is doing (runtime/rendezvous/requests.h): a line with the key
+// `request` is not of a peer.
+//
+// The rendezvous stays open during the run: to let late peers in (let_late_in()), else to refuse
+// them. A process that has already joined this run is waiting for the session's next one: it gets
+// no answer and tries again.
 //
 // Cost: look() makes one system call per waiting peer, plus one. It takes at most 10 ms and one
 // answer.
@@ -26,13 +30,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <list>
-#include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -40,12 +44,15 @@
 #include "fabric/fabric.h"
 #include "motley/base/ids.h"
 #include "runtime/rendezvous/agreement.h"
+#include "runtime/rendezvous/exchange.h"
+#include "runtime/rendezvous/places.h"
+#include "runtime/rendezvous/requests.h"
 
 namespace motley {
 
 // The answer to a peer.
 struct Admission {
-  Rank rank = 0;
+  Rank rank = 0;         // the number of the process: its address on the fabric
   std::string token;     // of the fabric
   Endpoint coordinator;  // of the fabric, with the numeric address at which it was reached
   std::string here;  // this process's numeric address towards the rendezvous, for its own fabric
@@ -79,10 +86,37 @@ class Rendezvous {
   // Accepts, reads and answers whatever is pending. Call it often.
   void look();
 
-  // The peer that joined with this rank.
-  std::optional<Peer> peer(Rank rank) const;
-  // Ranks that have not joined yet.
-  std::vector<Rank> missing() const;
+  // From now on peers are let in while the run goes on, as processes with numbers of their own.
+  //
+  //   a peer without a rank                       a fresh number
+  //   a rank whose process was forgotten          a fresh number
+  //   a rank whose process is thought to be here  no answer for now: the peer tries again by itself
+  //   a number of add_place()                     that number, once
+  //   the host's rank, or any other               refused
+  //
+  // All ranks of the run count as here until they are forgotten. A peer that differs from the host
+  // in version, job or parameters is refused, as before; but that is no conflict(). A peer that
+  // repeats its attempt gets the same answer, unless its process was forgotten meanwhile.
+  void let_late_in();
+  // A number for a process that the coordinator is about to start itself. That process asks for
+  // exactly this number as its rank, and is let in as a newcomer with it.
+  Rank add_place() { return places_.add_place(); }
+  // This process is gone: the rank it had may be asked for again. A place that nobody took yet is
+  // withdrawn. The host cannot be forgotten.
+  void forget(Rank process) { places_.forget(process); }
+  // Those who were let in since the last call, in their order.
+  std::vector<Newcomer> take_newcomers() { return places_.take_newcomers(); }
+
+  // What `motley status` is told from now on. Before the first call the run has not begun.
+  void set_status(RunStatus status) { requests_.set_status(std::move(status)); }
+  // Ids of the workers that `motley drain` asks to leave since the last call, each of which is a
+  // member in the status that can leave.
+  std::vector<int> take_drain_requests() { return requests_.take_drain_requests(); }
+
+  // The peer that joined as this process, also if it is forgotten; without job and parameters.
+  std::optional<Peer> peer(Rank process) const { return places_.peer(process); }
+  // Ranks of the run that nobody has joined with.
+  std::vector<Rank> missing() const { return places_.missing(); }
   // Peers whose request or answer is not complete.
   std::size_t waiting() const { return connections_.size(); }
   // Set if a peer of this run was refused because version, job or parameters differ: the run cannot
@@ -98,11 +132,6 @@ class Rendezvous {
     std::string heard = {};
     std::string answer = {};  // the rest to send; once set, nothing more is read
   };
-  struct Joined {
-    Peer peer;
-    // Identifies one call of join_rendezvous(), so that its retries get the same answer.
-    std::string attempt;
-  };
 
   Rendezvous(Descriptor socket, RendezvousRules rules);
 
@@ -111,19 +140,17 @@ class Rendezvous {
       PeerConnection& connection);  // reads and answers; true when the connection can be closed
   bool hear(PeerConnection& connection);  // false if it is gone or sends too much
   std::string answer(const std::string& line, const Endpoint& from);  // "": none
-  bool is_of_this_run(Rank rank) const {
-    return rank >= rules_.first && rank - rules_.first < rules_.ranks;
-  }
-  bool is_here_already(const Peer& peer, const std::string& attempt) const;
-  std::optional<std::string> objection(Peer& peer, const std::string& attempt);
-  Result<Rank> rank_for(const Peer& peer, const std::string& attempt) const;
+  nlohmann::ordered_json answer_peer(const nlohmann::ordered_json& said, const Endpoint& from);
+  nlohmann::ordered_json answer_request(const nlohmann::ordered_json& said);
+  std::optional<std::string> objection(const Peer& peer, const Placing& place);
 
   const Descriptor socket_;
   const RendezvousRules rules_;
   const Endpoint endpoint_;
   std::list<PeerConnection> connections_;
   std::size_t held_ = 0;  // bytes read, over all connections
-  std::map<Rank, Joined> joined_;
+  Places places_;
+  RunRequests requests_;
   std::optional<std::string> conflict_;
   Clock::time_point conflict_began_;
 };
@@ -136,7 +163,6 @@ Peer peer_of_this_process();
 // whole sentence: "timed out after 60 s waiting for rank 0: nothing listens at 10.0.0.1:29500",
 // "refused by rank 0 (pid 70 on a): rank 2 (pid 77 on b) has motley 0.2.0, rank 0 (pid 70 on a) has
 // 0.1.0". `interrupted` is called ten times a second; if it returns a reason, that ends the wait.
-using Interruption = std::function<std::optional<std::string>()>;
 Result<Admission> join_rendezvous(const Endpoint& rendezvous, const Peer& me, Seconds deadline,
                                   const Interruption& interrupted = {});
 

@@ -5,92 +5,14 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <future>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/random.h"
 #include "runtime/rendezvous/addresses.h"
-#include "tests/raw_client.h"
+#include "tests/rendezvous_tools.h"
 
 namespace motley::rendezvous_test {
 namespace {
-
-using namespace std::chrono_literals;
-using Json = nlohmann::json;
-
-constexpr Seconds kLong = 20;
-
-Peer host() { return {.version = "0.1.0", .rank = 0, .host = "a", .pid = 70, .token = "t"}; }
-Peer a_peer(std::optional<Rank> rank, std::int64_t pid = 77) {
-  return {.version = "0.1.0", .rank = rank, .host = "b", .pid = pid, .token = "t"};
-}
-
-RendezvousRules rules(int ranks) {
-  return {
-      .host = host(), .ranks = ranks, .fabric_token = "secret", .fabric_port = 4711, .grace = 0};
-}
-
-std::unique_ptr<Rendezvous> open_rendezvous(const RendezvousRules& rules) {
-  return std::move(Rendezvous::open("127.0.0.1", 0, rules).value());
-}
-
-// Calls look() until the condition holds. False if it does not in time.
-template <class Condition>
-bool look_until(Rendezvous& rendezvous, Condition reached) {
-  const auto end = std::chrono::steady_clock::now() + 30s;
-  while (!reached()) {
-    if (std::chrono::steady_clock::now() > end) {
-      return false;
-    }
-    rendezvous.look();
-  }
-  return true;
-}
-
-bool is_ready(std::future<Result<Admission>>& answer) {
-  return answer.wait_for(1ms) == std::future_status::ready;
-}
-
-std::future<Result<Admission>> begin_join(const Endpoint& rendezvous, const Peer& peer) {
-  return std::async(std::launch::async, [=] { return join_rendezvous(rendezvous, peer, kLong); });
-}
-
-Result<Admission> come(Rendezvous& rendezvous, const Peer& peer) {
-  auto answer = begin_join(rendezvous.endpoint(), peer);
-  EXPECT_TRUE(look_until(rendezvous, [&] { return is_ready(answer); }));
-  return answer.get();
-}
-
-std::string refusal(Rendezvous& rendezvous, const Peer& peer) {
-  const auto answer = come(rendezvous, peer);
-  return answer ? "no refusal" : answer.error().message;
-}
-
-RawClient raw(const Endpoint& endpoint) {
-  return RawClient(fmt::format("http://127.0.0.1:{}/", endpoint.port));
-}
-
-// Everything that the rendezvous answers until it closes the connection.
-std::string rest_of(RawClient& client, Rendezvous& rendezvous) {
-  auto rest = std::async(std::launch::async, [&] { return client.rest(); });
-  EXPECT_TRUE(
-      look_until(rendezvous, [&] { return rest.wait_for(0ms) == std::future_status::ready; }));
-  return rest.get();
-}
-
-// A port that the system gives to no other process; it can be listened on with SO_REUSEADDR.
-struct BoundPort {
-  BoundPort() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const int yes = 1;
-    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const Address any = resolve("127.0.0.1", 0).value().front();
-    EXPECT_EQ(bind(socket.get(), any.get(), any.size), 0);
-    endpoint = own_address(socket.get()).endpoint();
-  }
-  Descriptor socket;
-  Endpoint endpoint;
-};
 
 TEST(Rendezvous, APeerIsToldItsRankAndTheFabric) {
   const auto rendezvous = open_rendezvous(rules(3));

@@ -26,6 +26,10 @@ struct Writing {
     std::visit([this](const auto& its) { (*this)(its); }, value);
   }
   void operator()(std::monostate) {}
+  void operator()(const std::optional<std::int64_t>& number) {
+    bytes.put(number.has_value());
+    bytes.put(number.value_or(0));
+  }
   // The number of entries of a list, which follow. Each takes at least `least` bytes.
   template <class T>
   void count(const std::vector<T>& list, std::size_t /*least*/ = 1) {
@@ -46,6 +50,11 @@ struct Reading {
   void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
   void operator()(FigureValue& value) { read(value, bytes.get<std::uint8_t>()); }
   void operator()(std::monostate&) {}
+  void operator()(std::optional<std::int64_t>& number) {
+    const bool has_value = bytes.get<bool>();
+    const auto value = bytes.get<std::int64_t>();
+    number = has_value ? std::optional(value) : std::nullopt;
+  }
   // An index that is not in the variant leaves the value empty.
   template <std::size_t kKind = 0>
   void read(FigureValue& value, std::size_t kind) {
@@ -73,14 +82,49 @@ void fields(auto&& each, auto& endpoint) requires requires { endpoint.host; }
 void fields(auto&& each, auto& info) requires requires { info.endpoint; }
 { fields(each, info.endpoint); }
 
+void fields(auto&& each, auto& term) requires requires { term.owed; }
+{
+  each(term.number);
+  each(term.begin);
+  each(term.end);
+  each.count(term.owed, 16);
+  for (auto& range : term.owed) {
+    each(range.begin);
+    each(range.count);
+  }
+}
+
 void fields(auto&& each, auto& info) requires requires { info.job; }
 {
   each(info.job);
   each(info.heartbeat);
-  each.count(info.endpoints);
-  for (auto& endpoint : info.endpoints) {
-    fields(each, endpoint);
+  each(info.is_server);
+}
+
+void fields(auto&& each, auto& members) requires requires { members.servers; }
+{
+  for (auto* list : {&members.workers, &members.servers}) {
+    each.count(*list, 26);
+    for (auto& member : *list) {
+      each(member.process);
+      each(member.id);
+      fields(each, member.endpoint);
+    }
   }
+}
+
+void fields(auto&& each, auto& info) requires requires { info.save; }
+{
+  fields(each, info.term);
+  each(info.is_over);
+  each(info.save);
+  each(info.begins_at_once);
+  each(info.has_state);
+  each(info.keeps_random);
+  each(info.is_first);
+  fields(each, info.members);
+  each(info.gone);
+  each(info.reconnect);
 }
 
 // A worker's journal. The entries on how far workers are behind are the coordinator's own.
@@ -188,6 +232,27 @@ void fields(auto&& each, auto& info) requires requires { info.reason; }
   each(info.reason);
 }
 
+void fields(auto&& each, auto& info) requires requires { info.why; }
+{
+  each(info.term);
+  if constexpr (requires { info.process; }) {
+    each(info.process);
+  }
+  each(info.why);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.survivor; }
+{
+  each(info.term);
+  each(info.survivor.settled.used);
+  each(info.survivor.settled.repeated);
+  each(info.survivor.settled.unshared);
+  each(info.survivor.settled.served);
+  each(info.survivor.iterations);
+  each(info.bytes_sent);
+  each(info.goes_on);
+}
+
 // Whether the decoded values are plausible. Most message types accept any value.
 bool is_sound(const auto&) { return true; }
 
@@ -221,6 +286,21 @@ bool is_sound(const ProgressInfo& info) {
          std::ranges::all_of(entries.decisions, is_decision);
 }
 
+bool is_sound(const Term& term) {
+  return is_count(term.number) && is_count(term.begin) &&
+         std::ranges::all_of(term.owed, [](const SampleRange& range) {
+           return is_count(range.begin) && range.count > 0;
+         });
+}
+
+bool is_sound(const NextTermInfo& info) { return is_sound(info.term); }
+
+bool is_sound(const SettledInfo& info) {
+  const auto& [settled, iterations] = info.survivor;
+  return is_count(settled.used) && is_count(settled.repeated) && is_count(iterations) &&
+         is_count(settled.unshared.value_or(0)) && is_count(settled.served.value_or(0));
+}
+
 // Costs are divided by it.
 bool is_sound(const DoneInfo& info) { return info.result.allocation.cost.micro_batch > 0; }
 
@@ -237,8 +317,12 @@ Payload encode(const JoinInfo& info) { return encoded(info); }
 Payload encode(const StartInfo& info) { return encoded(info); }
 Payload encode(const ProgressInfo& info) { return encoded(info); }
 Payload encode(const SnapshotInfo& info) { return encoded(info); }
+Payload encode(const NextTermInfo& info) { return encoded(info); }
 Payload encode(const DoneInfo& info) { return encoded(info); }
 Payload encode(const FailedInfo& info) { return encoded(info); }
+Payload encode(const LostInfo& info) { return encoded(info); }
+Payload encode(const SettledInfo& info) { return encoded(info); }
+Payload encode(const CutOffInfo& info) { return encoded(info); }
 
 template <class Info>
 std::optional<Info> decode(const Payload& payload) {
@@ -252,7 +336,11 @@ template std::optional<JoinInfo> decode(const Payload&);
 template std::optional<StartInfo> decode(const Payload&);
 template std::optional<ProgressInfo> decode(const Payload&);
 template std::optional<SnapshotInfo> decode(const Payload&);
+template std::optional<NextTermInfo> decode(const Payload&);
 template std::optional<DoneInfo> decode(const Payload&);
 template std::optional<FailedInfo> decode(const Payload&);
+template std::optional<LostInfo> decode(const Payload&);
+template std::optional<SettledInfo> decode(const Payload&);
+template std::optional<CutOffInfo> decode(const Payload&);
 
 }  // namespace motley

@@ -15,8 +15,19 @@ StartInfo start() {
   StartInfo info;
   info.job = "name = \"x\"\n";
   info.heartbeat = 0.4;
-  info.endpoints = {{"127.0.0.1", 4711, "motley-a"}, {"10.0.0.2", 80, ""}};
+  info.is_server = true;
   return info;
+}
+
+NextTermInfo next_term() {
+  NextTermInfo term;
+  term.term = {.number = 7, .begin = 640, .end = 1'280, .owed = {{3, 4}}};
+  term.save = 5;
+  term.has_state = true;
+  term.members = {{{4, 2, {"127.0.0.1", 4711, "motley-a"}}}, {{9, 0, {"10.0.0.2", 80, ""}}}};
+  term.gone = {1, 2};
+  term.reconnect = {3};
+  return term;
 }
 
 TEST(Control, WhatIsEncodedComesBack) {
@@ -24,10 +35,7 @@ TEST(Control, WhatIsEncodedComesBack) {
   ASSERT_TRUE(started);
   EXPECT_EQ(started->job, start().job);
   EXPECT_EQ(started->heartbeat, 0.4);
-  ASSERT_EQ(started->endpoints.size(), 2U);
-  EXPECT_EQ(started->endpoints[0].host, "127.0.0.1");
-  EXPECT_EQ(started->endpoints[0].port, 4711);
-  EXPECT_EQ(started->endpoints[0].local, "motley-a");
+  EXPECT_TRUE(started->is_server);
 
   const auto model = decode<SnapshotInfo>(encode(snapshot()));
   ASSERT_TRUE(model);
@@ -72,6 +80,42 @@ TEST(Control, WhatIsEncodedComesBack) {
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->peer, 2);
   EXPECT_EQ(failed->reason, "rank 2 has left");
+}
+
+TEST(Control, TheNextTermComesBack) {
+  const auto next = decode<NextTermInfo>(encode(next_term()));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->term.number, 7);
+  ASSERT_EQ(next->term.owed.size(), 1U);
+  EXPECT_EQ(next->term.owed[0].count, 4);
+  EXPECT_EQ(next->save, 5);
+  EXPECT_TRUE(next->has_state);
+  EXPECT_FALSE(next->is_over);
+  ASSERT_EQ(next->members.workers.size(), 1U);
+  EXPECT_EQ(next->members.workers[0].process, 4);
+  EXPECT_EQ(next->members.workers[0].id, 2);
+  EXPECT_EQ(next->members.workers[0].endpoint.local, "motley-a");
+  ASSERT_EQ(next->members.servers.size(), 1U);
+  EXPECT_EQ(next->members.servers[0].endpoint.port, 80);
+  EXPECT_EQ(next->gone, (std::vector<Rank>{1, 2}));
+  EXPECT_EQ(next->reconnect, std::vector<Rank>{3});
+
+  const auto lost = decode<LostInfo>(encode(LostInfo{7, 3, "it broke"}));
+  ASSERT_TRUE(lost);
+  EXPECT_EQ(lost->process, 3);
+  EXPECT_EQ(lost->why, "it broke");
+  EXPECT_EQ(decode<CutOffInfo>(encode(CutOffInfo{7, "gone"}))->term, 7);
+  SettledInfo settled{.term = 7, .survivor = {}, .bytes_sent = 9, .goes_on = true};
+  settled.survivor.settled.served = 3;
+  settled.survivor.iterations = 4;
+  const auto told = decode<SettledInfo>(encode(settled));
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->survivor.settled.served, 3);
+  EXPECT_EQ(told->survivor.settled.unshared, std::nullopt);
+  EXPECT_EQ(told->survivor.iterations, 4);
+  EXPECT_TRUE(told->goes_on);
+  settled.survivor.iterations = -1;
+  EXPECT_FALSE(decode<SettledInfo>(encode(settled)));
 }
 
 ProgressInfo progress() {
@@ -161,8 +205,12 @@ TEST(Control, DamagedMessagesAreRefusedOrRead) {
     refused += decode<DoneInfo>(mutated(encode(DoneInfo{}), random)) ? 0 : 1;
     refused += decode<ProgressInfo>(mutated(encode(progress()), random)) ? 0 : 1;
     refused += decode<FailedInfo>(mutated(encode(FailedInfo{1, "why"}), random)) ? 0 : 1;
+    refused += decode<NextTermInfo>(mutated(encode(next_term()), random)) ? 0 : 1;
+    refused += decode<LostInfo>(mutated(encode(LostInfo{7, 3, "why"}), random)) ? 0 : 1;
+    refused += decode<SettledInfo>(mutated(encode(SettledInfo{}), random)) ? 0 : 1;
+    refused += decode<CutOffInfo>(mutated(encode(CutOffInfo{7, "why"}), random)) ? 0 : 1;
   }
-  EXPECT_GT(refused, 10'000);  // at least all truncated and all extended messages
+  EXPECT_GT(refused, 16'000);  // at least all truncated and all extended messages
 }
 
 }  // namespace

@@ -37,7 +37,10 @@ class RunMonitor {
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
-  // A checkpoint: the state of the run after so many samples.
+  // Whether on_checkpoint() is to be called. Otherwise no state is sent to the coordinator.
+  virtual bool wants_checkpoints() { return false; }
+  // A checkpoint: the state of the run after so many samples. In a real run, the states of all
+  // workers arrive while training goes on, so this comes some time after the end of the term.
   virtual void on_checkpoint(std::int64_t /*samples*/, State /*state*/) {}
   // A real run is about to fail: the newest model that arrived to be evaluated, and the samples
   // that it has seen. Not called if none has arrived.
@@ -53,6 +56,12 @@ struct RunOutcome {
   Seconds seconds = 0;
   std::int64_t samples = 0;
   std::vector<WorkerSummary> workers;
+  std::vector<WorkerSummary> former_workers;  // of earlier terms, who are gone
+  int terms = 1;
+  std::vector<MemberRecord> members;  // everybody who was there
+  Losses losses;
+  // The rate of those who were there at full speed, if workers came or went and are paced.
+  std::optional<double> ideal_samples_per_second;
   std::vector<ServerSummary> servers;
   AllocationSummary allocation;
   ServiceResult service;

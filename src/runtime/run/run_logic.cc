@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "sync/refit.h"
+
 namespace motley {
 
 std::string deadlock_reason(const Job& job, const std::string& deadlock) {
@@ -72,6 +74,13 @@ void RunLogic::state(Archive& archive) {
   archive("unreported_loss", unreported_loss_);
   archive("unevaluated_loss", unevaluated_loss_);
   archive("evaluated_samples", evaluated_samples_);
+  archive("former", former_);
+}
+
+void RunLogic::add_former(State& saved, const std::vector<WorkerSummary>& gone) {
+  auto former = saved_value<std::vector<WorkerSummary>>(saved, "former");
+  former.insert(former.end(), gone.begin(), gone.end());
+  save_value(saved, "former", std::move(former));
 }
 
 RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, ServiceResult service,
@@ -79,6 +88,7 @@ RunEnd RunLogic::finish(const std::vector<DoneInfo>& results, ServiceResult serv
   is_over_ = true;
   RunEnd end{outcome_of(results, rules_.workers), std::nullopt};
   end.outcome.stopped = stopped_;
+  end.outcome.former_workers = former_;
   std::ranges::move(end.outcome.service.figures, std::back_inserter(service.figures));
   end.outcome.service = std::move(service);
   end.outcome.model = std::move(model);

@@ -24,6 +24,7 @@
 #include "runtime/run/run.h"
 #include "runtime/run/snapshot_info.h"
 #include "runtime/run/snapshot_merger.h"
+#include "state/state.h"
 
 namespace motley {
 
@@ -63,8 +64,15 @@ class RunLogic {
   // missing, or if a model at this point of the run was already evaluated.
   std::optional<SnapshotInfo> on_snapshot(SnapshotInfo part);
 
+  // From now on there are so many workers.
+  void set_workers(int workers) { rules_.workers = workers; }
+
   // The result of an evaluation. A model that reaches the target stops the run.
   Metric on_evaluation(const SnapshotNote& note, const Evaluation& evaluation);
+
+  // Samples used by the run, as last reported.
+  std::int64_t samples() const { return reported_samples_; }
+  std::int64_t limit() const { return rules_.limit; }
 
   // Requests an early, orderly end. Returns whether this request stops the run: the first reason
   // counts, and none does after finish().
@@ -79,6 +87,8 @@ class RunLogic {
   // Of a run between two terms. Why it was stopped is not part of it: a run that comes back goes
   // on.
   void state(Archive& archive);
+  // Adds the totals of workers that are gone to a saved state. They stay in the outcome.
+  static void add_former(State& saved, const std::vector<WorkerSummary>& gone);
 
   // All are done. `results` has all workers by rank, then all servers; `model` is the final model,
   // which is evaluated unless the last evaluation was at the same point of the run. In the outcome,
@@ -89,12 +99,13 @@ class RunLogic {
   bool is_evaluated(std::int64_t samples) const { return samples == evaluated_samples_; }
   SnapshotInfo to_evaluate(SnapshotInfo whole);
 
-  const RunRules rules_;
+  RunRules rules_;
   std::int64_t reported_samples_ = 0;
   LossMeter unreported_loss_;   // since the last report
   LossMeter unevaluated_loss_;  // since the last model to evaluate
   SnapshotMerger merger_;
   std::optional<std::int64_t> evaluated_samples_;  // samples at the last model to evaluate
+  std::vector<WorkerSummary> former_;              // workers of earlier terms that are gone
   std::optional<std::string> stopped_;
   bool is_over_ = false;
 };

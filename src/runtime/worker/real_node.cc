@@ -41,8 +41,12 @@ class RealNode::Enlisted {
   const Waiter& self_;
 };
 
-RealNode::RealNode(Driver& driver, Rank rank, int size)
-    : driver_(driver), rank_(rank), size_(size), began_(Driver::Clock::now()) {}
+RealNode::RealNode(Driver& driver, Rank process, int size)
+    : driver_(driver),
+      process_(process),
+      rank_(process),
+      size_(size),
+      began_(Driver::Clock::now()) {}
 
 RealNode::~RealNode() {
   stop("the node was destroyed");
@@ -82,16 +86,31 @@ void RealNode::end_term(const std::string& reason) {
 }
 
 void RealNode::begin_term(std::optional<std::uint16_t> number) {
+  begin_term(number, std::vector<Rank>());
+}
+
+void RealNode::begin_term(std::uint16_t number, TermPlaces places) {
+  size_ = places.workers;
+  if (process_ >= 0) {
+    const auto found = std::ranges::find(places.processes, process_);
+    MOTLEY_CHECK(found != places.processes.end(), "process {} is not in its term", process_);
+    rank_ = static_cast<Rank>(found - places.processes.begin());
+  }
+  begin_term(number, std::move(places.processes));
+}
+
+void RealNode::begin_term(std::optional<std::uint16_t> number, std::vector<Rank> processes) {
   std::lock_guard lock(driver_.mutex());
   MOTLEY_CHECK(activities_.empty(), "a term begins while {} activities of the last one are there",
                activities_.size());
-  mailbox_.begin_term(number);
+  mailbox_.begin_term(number, std::move(processes));
   term_ = mailbox_.term();
+  sent_ = 0;
 }
 
 bool RealNode::term_ended() const {
   std::lock_guard lock(driver_.mutex());
-  return mailbox_.term_ended();
+  return mailbox_.term_ended() && !mailbox_.run_stopped();
 }
 
 Seconds RealNode::now() const {
@@ -105,25 +124,28 @@ Driver::Clock::time_point RealNode::moment(Seconds at) const {
 
 MessageCounts RealNode::counts() const {
   std::lock_guard lock(driver_.mutex());
-  return {sent_, arrived_};
+  return {sent_, mailbox_.arrived_in_term()};
 }
 
 std::optional<WaitInfo> RealNode::waiting() const {
   std::lock_guard lock(driver_.mutex());
   const bool all_wait = !waiters_.empty() && waiters_.size() == running_;
+  const std::uint64_t arrived = mailbox_.arrived_in_term();
   const bool seen =
-      std::ranges::all_of(waiters_, [&](const Waiter* waiter) { return waiter->seen == arrived_; });
-  return all_wait && seen ? std::optional(WaitInfo{{sent_, arrived_}, waiters_.front()->match})
+      std::ranges::all_of(waiters_, [&](const Waiter* waiter) { return waiter->seen == arrived; });
+  return all_wait && seen ? std::optional(WaitInfo{{sent_, arrived}, waiters_.front()->match})
                           : std::nullopt;
 }
 
 void RealNode::send(Rank to, Channel channel, Header header, Payload payload) {
   sent_ += channel != Channel::kControl ? 1 : 0;
   if (to == rank_) {
-    on_message({rank_, channel, header, payload.kept(), now(), term_});
+    on_message({process_, channel, header, payload.kept(), now(), term_});
     return;
   }
-  fabric_->send(to, {rank_, channel, header, std::move(payload), now(), term_});
+  // The places of a term do not change while an activity runs, so this needs no lock.
+  fabric_->send(mailbox_.process_of(to),
+                {process_, channel, header, std::move(payload), now(), term_});
 }
 
 std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {
@@ -133,7 +155,7 @@ std::optional<Message> RealNode::receive_until(Match match, Seconds deadline) {
   const Enlisted enlisted(deadline >= kForever ? &waiters_ : nullptr, waiter);
   driver_.wait(lock, moment(deadline), [&] {
     message = mailbox_.take(match);
-    waiter.seen = arrived_;
+    waiter.seen = mailbox_.arrived_in_term();
     return message.has_value();
   });
   return message;
@@ -205,7 +227,6 @@ void RealNode::spawn(std::string name, std::function<void(Node&)> body) {
 void RealNode::on_message(Message message) {
   message.sent = whole_moment(message.sent, now());
   std::lock_guard lock(driver_.mutex());
-  arrived_ += message.channel != Channel::kControl ? 1 : 0;
   mailbox_.put(std::move(message));
   driver_.wake();
 }

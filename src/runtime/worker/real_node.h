@@ -12,6 +12,9 @@
 //   node.begin_term();
 //   node.run([](Node& node) { ... });
 //
+// A process has a number that lasts for the run, its address on the fabric, and a rank in each term
+// that it takes part in.
+//
 // Time is the steady clock. Whichever thread drives the sockets (fabric/driver.h) puts messages
 // into the mailbox, usually the thread that waits for them.
 #pragma once
@@ -33,14 +36,19 @@
 
 namespace motley {
 
+// The processes of a term, by rank: workers, then servers.
+struct TermPlaces {
+  std::vector<Rank> processes;
+  int workers = 0;
+};
+
 class RealNode final : public Node, public FabricSink {
  public:
-  RealNode(Driver& driver, Rank rank, int size);
+  // Until a term begins with other places, the rank is the process's number.
+  RealNode(Driver& driver, Rank process, int size);
   ~RealNode() override;
 
   void attach(Fabric& fabric) { fabric_ = &fabric; }
-  // For a worker, which learns the number of workers only when it has joined.
-  void set_size(int size) { size_ = size; }
 
   // Runs the body on this thread, then waits for spawned activities. Rethrows the first exception.
   void run(const std::function<void(Node&)>& body);
@@ -50,11 +58,15 @@ class RealNode final : public Node, public FabricSink {
   // Any thread: the same for the calls of this term. An Interrupted that leaves an activity from
   // now on counts as its return, so that run() returns once all activities are unwound.
   void end_term(const std::string& reason);
+  // Whether the term was ended in this way, and the node was not stopped: another term may follow.
+  bool term_ended() const;
   // After run() has returned, with what it spawned: empties the mailbox, so that run() may be
   // called again. Lost peers stay lost, and a stopped or failed node stays so. What peers send in
   // the term of this number is received in it, also if it has arrived before; everything else is
   // dropped. Without a number, messages that are still under way arrive in the new term.
   void begin_term(std::optional<std::uint16_t> number = {});
+  // The same with other members. This process is one of them, or it is the coordinator.
+  void begin_term(std::uint16_t number, TermPlaces places);
   // Restarts the clock: the run began at `began`.
   void restart_clock(Driver::Clock::time_point began) { began_ = began; }
   // Whether busy() sleeps until its cost has passed (runtime/worker/pacer.h). False if CPU quotas
@@ -65,7 +77,7 @@ class RealNode final : public Node, public FabricSink {
   void make_last(Seconds began, Seconds cost);
   Pace pace() const;
 
-  // Thread-safe. What this node sent and received so far, without control messages.
+  // Thread-safe. What this node sent and received in this term, without control messages.
   MessageCounts counts() const;
   // Thread-safe. Set if no activity can continue before a message arrives: each of them is in a
   // receive() without a deadline, and has seen every message that has arrived.
@@ -93,7 +105,6 @@ class RealNode final : public Node, public FabricSink {
   // Runs an activity; what leaves it fails the node, unless it is the end of a term.
   void guarded(const std::function<void(Node&)>& body);
   void failed(std::exception_ptr error, const std::string& reason);
-  bool term_ended() const;
   // A receive() without a deadline that found no message among the first `seen` that arrived.
   struct Waiter {
     Match match;
@@ -101,19 +112,22 @@ class RealNode final : public Node, public FabricSink {
   };
   class Enlisted;
 
+  void begin_term(std::optional<std::uint16_t> number, std::vector<Rank> processes);
+
   Driver& driver_;
   Fabric* fabric_ = nullptr;
-  const Rank rank_;
+  const Rank process_;
+  // Of this term. They change between two terms, when no activity runs.
+  Rank rank_;
   int size_;
   bool paced_ = true;
   std::atomic<Driver::Clock::time_point> began_;
-  std::atomic<std::uint64_t> sent_ = 0;  // messages
+  std::atomic<std::uint64_t> sent_ = 0;  // messages of this term
   std::atomic<std::uint16_t> term_ = 0;  // as in mailbox_
 
   // Guarded by the driver's mutex.
   Pacer pacer_;
   Mailbox mailbox_;
-  std::uint64_t arrived_ = 0;  // messages
   std::vector<const Waiter*> waiters_;
   std::size_t running_ = 1;  // activities that have not returned, the first one included
   std::vector<std::thread> activities_;

@@ -13,6 +13,7 @@
 #include "motley/sync/final_average.h"
 #include "motley/sync/sample_client.h"
 #include "motley/sync/sample_server.h"
+#include "sync/refit.h"
 #include "sync/weighted_mean.h"
 
 namespace motley {
@@ -72,7 +73,12 @@ class Gossip : public Strategy {
     return progress;
   }
 
-  void end_run() final { waited_ += average_all(context_); }
+  void end_run() final { waited_ += average_all(context_, undo_); }
+  std::optional<Settled> settle() final {
+    undo_.take_back();
+    take_own();
+    return Settled{};
+  }
   Seconds waited() const final { return waited_ + sample_client_.waited(); }
   void state(Archive& archive) final { archive("exchanges", exchanges_); }
 
@@ -82,10 +88,15 @@ class Gossip : public Strategy {
   virtual void apply(bool computed) = 0;
   // Called when this worker is done: says goodbye to its partners.
   virtual void part() = 0;
+  // Called when the term was cut off: makes the replica's model this worker's newest.
+  virtual void take_own() {}
 
   void step() {
     context_.replica.apply(own_step_scale(context_.ledger.options(), context_.node.size()));
   }
+
+  // True once it has parted from its partners.
+  bool over() const { return over_; }
 
   StrategyContext context_;
   const std::vector<Rank> partners_;
@@ -94,6 +105,7 @@ class Gossip : public Strategy {
 
  private:
   SampleClient sample_client_;
+  Undo undo_;  // of the average at the end
   std::int64_t iteration_ = 0;
   bool over_ = false;
 };
@@ -215,11 +227,17 @@ class Passive final : public Gossip {
     take_shared();
   }
 
+  void take_own() override {
+    if (!over()) {
+      copy_shared();
+    }
+  }
+  void copy_shared() {
+    std::lock_guard lock(shared_->mutex);
+    std::ranges::copy(shared_->numbers, context_.replica.parameters().floats().begin());
+  }
   void take_shared() {
-    context_.node.process(copy_traffic(shared_->block.size), [&] {
-      std::lock_guard lock(shared_->mutex);
-      std::ranges::copy(shared_->numbers, context_.replica.parameters().floats().begin());
-    });
+    context_.node.process(copy_traffic(shared_->block.size), [&] { copy_shared(); });
   }
 
   const std::shared_ptr<Shared> shared_;
@@ -235,8 +253,7 @@ std::unique_ptr<Strategy> make_ad_psgd(const StrategyContext& context) {
 ServiceResult serve_ad_psgd(const ServiceContext& context) {
   SampleServer server(context, GapMeter(context.node.size()));
   KeptState::restore(context.kept, server);
-  server.run();
-  KeptState::save(context.kept, server);
+  KeptState::save_after(context.kept, server, [&] { server.run(); });
   std::int64_t exchanges = 0;
   for (const auto& counts : server.counts()) {
     exchanges += counts.empty() ? 0 : counts.front();
@@ -245,6 +262,15 @@ ServiceResult serve_ad_psgd(const ServiceContext& context) {
   result.max_iteration_gap = server.gaps().largest();
   result.figures = {{"exchanges", exchanges}, {"mean_iterations", server.mean_iterations()}};
   return result;
+}
+
+MethodState fit_ad_psgd(const MethodState& before, const Refit& refit) {
+  MethodState now{.service = before.service,
+                  .workers = arranged_states(before.workers, refit.members),
+                  .servers = {}};
+  inherit<std::int64_t>(now.workers, before.workers, refit.members, "exchanges",
+                        [](std::int64_t& sum, std::int64_t more) { sum += more; });
+  return now;
 }
 
 constexpr Choice kGossipGraphs[] = {choice("ring", GraphKind::kRing),
@@ -275,6 +301,7 @@ const Method kAdPsgd = {
     .advance = Advance::kAtOwnPace,
     .make = make_ad_psgd,
     .serve = serve_ad_psgd,
+    .fit = fit_ad_psgd,
 };
 
 }  // namespace motley

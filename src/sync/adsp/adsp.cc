@@ -14,6 +14,7 @@
 #include "motley/sync/sample_server.h"
 #include "sync/adsp/commit_rate.h"
 #include "sync/parameter_server/global_loss.h"
+#include "sync/refit.h"
 
 namespace motley {
 namespace {
@@ -73,11 +74,12 @@ class AdspService final : public SampleServerListener {
     server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
                                              EvaluatedModel::kAnyWorker, this);
     KeptState::restore(context_.kept, *this);
-    if (gamma_) {
-      go_on_with_period();
-    }
-    server_->run();
-    KeptState::save(context_.kept, *this);
+    KeptState::save_after(context_.kept, *this, [&] {
+      if (gamma_) {
+        go_on_with_period();
+      }
+      server_->run();
+    });
     ServiceResult result{CommitCounts::of(server_->counts()).figures(), server_->gaps().largest()};
     const Figures search = {{"period", figure_of(gamma_)},
                             {"commits_per_period", commits_tried_},
@@ -85,6 +87,26 @@ class AdspService final : public SampleServerListener {
                             {"reason", search_.reason()}};
     result.figures.insert(result.figures.end(), search.begin(), search.end());
     return result;
+  }
+
+  // Newcomers count as having made as many commits as the worker with the fewest, so that they need
+  // not catch up with a whole run within one period.
+  static MethodState fit(const MethodState& before, const Refit& refit) {
+    MethodState now = fit_committers(before, refit);
+    if (!before.service.empty()) {
+      const auto workers = saved_value<std::vector<Worker>>(before.service, "workers");
+      std::optional<std::int64_t> fewest;
+      for (const std::optional<Rank>& rank : refit.members.previous) {
+        if (rank) {
+          const std::int64_t total = workers.at(static_cast<std::size_t>(*rank)).total();
+          fewest = std::min(fewest.value_or(total), total);
+        }
+      }
+      Worker newcomer;
+      newcomer.spared = fewest.value_or(saved_value<std::int64_t>(before.service, "target_total"));
+      save_value(now.service, "workers", refit.members.arranged(workers, newcomer));
+    }
+    return now;
   }
 
   void state(Archive& archive) {
@@ -112,12 +134,16 @@ class AdspService final : public SampleServerListener {
     std::optional<Seconds> iteration;  // from the start of the last one to the start of the next
     Seconds commit = 0;                // how long its last commit took
     std::int64_t commits = 0;
+    std::int64_t spared = 0;  // commits of others before it came
     bool left = false;
+
+    std::int64_t total() const { return commits + spared; }
 
     void state(Archive& archive) {
       archive("iteration", iteration);
       archive("commit", commit);
       archive("commits", commits);
+      archive("spared", spared);
     }
   };
 
@@ -171,7 +197,9 @@ class AdspService final : public SampleServerListener {
 
   void send_period(const Period& period) {
     for (Rank rank = 0; rank < context_.node.size(); ++rank) {
-      context_.node.send(rank, kPeriods, {}, Payload::of_record(period));
+      Period its = period;
+      its.target -= workers_[static_cast<std::size_t>(rank)].spared;
+      context_.node.send(rank, kPeriods, {}, Payload::of_record(its));
     }
   }
 
@@ -191,8 +219,8 @@ class AdspService final : public SampleServerListener {
   }
 
   void end_period(Seconds now) {
-    const auto [fewest, most] = std::ranges::minmax(workers_, {}, &Worker::commits);
-    largest_difference_ = std::max(largest_difference_, most.commits - fewest.commits);
+    const auto [fewest, most] = std::ranges::minmax(workers_, {}, &Worker::total);
+    largest_difference_ = std::max(largest_difference_, most.total() - fewest.total());
     search_.period_over({start_, middle_.value_or(start_), LossSample{now, loss_.mean()}});
     const std::int64_t epoch = used_ / context_.ledger.dataset;
     if (epoch > epoch_ && !search_.searching()) {
@@ -267,6 +295,7 @@ const Method kAdsp = {
     .make = make_adsp,
     .serve = serve_adsp,
     .run_server = run_server_of_adsp,
+    .fit = AdspService::fit,
 };
 
 }  // namespace motley

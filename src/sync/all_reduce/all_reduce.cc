@@ -28,11 +28,15 @@ class AllReduce final : public Strategy {
       reducer_->sum(context_.replica.gradient());
     }
     const double mean = 1.0 / static_cast<double>(steps_.count());
-    context_.node.busy(0, [&] { context_.replica.apply(mean); });
+    context_.node.busy(0, [&] {
+      context_.replica.apply(mean);
+      reducer_->conclude();
+    });
     return steps_.conclude();
   }
 
   Seconds waited() const override { return reducer_->waited(); }
+  std::optional<Settled> settle() override { return Settled{.used = steps_.used()}; }
   void state(Archive& archive) override { reducer_->state(archive); }
 
  private:
@@ -43,6 +47,10 @@ class AllReduce final : public Strategy {
 
 std::unique_ptr<Strategy> make_all_reduce(const StrategyContext& context) {
   return make_all_reduce_over(context, make_reducer(context, kGradients));
+}
+
+MethodState fit_all_reduce(const MethodState& before, const Refit& refit) {
+  return {.service = {}, .workers = fitted_reducers(before.workers, refit), .servers = {}};
 }
 
 }  // namespace
@@ -58,6 +66,7 @@ const Method kAllReduce = {
                    "every step sums gradients over all workers; the slowest one sets the pace"},
     .advance = Advance::kTogether,
     .make = make_all_reduce,
+    .fit = fit_all_reduce,
 };
 
 }  // namespace motley

@@ -58,6 +58,7 @@ const Method kAshl = {
     .make = make_ashl,
     .serve = serve_ashl,
     .run_server = run_server_of_ashl,
+    .fit = fit_ashl,
 };
 
 }  // namespace motley

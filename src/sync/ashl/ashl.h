@@ -30,5 +30,6 @@ extern const Method kAshl;
 // Its parts: a worker (ashl_worker.cc) and the coordinator (ashl_service.cc).
 std::unique_ptr<Strategy> make_ashl(const StrategyContext& context);
 ServiceResult serve_ashl(const ServiceContext& context);
+MethodState fit_ashl(const MethodState& before, const Refit& refit);
 
 }  // namespace motley

@@ -11,6 +11,7 @@
 #include "sync/ashl/ashl.h"
 #include "sync/ashl/ashl_messages.h"
 #include "sync/ashl/stage.h"
+#include "sync/refit.h"
 
 namespace motley {
 namespace {
@@ -49,11 +50,14 @@ class AshlService final : public SampleServerListener {
     server_ = std::make_unique<SampleServer>(context_, GapMeter(context_.node.size()),
                                              EvaluatedModel::kAnyWorker, this);
     KeptState::restore(context_.kept, *this);
-    if (plan_) {
-      give_orders();  // the last ones may not have reached everybody
-    }
-    server_->run();
-    KeptState::save(context_.kept, *this);
+    KeptState::save_after(context_.kept, *this, [&] {
+      if (plan_) {
+        give_orders();  // the last ones may not have reached everybody
+      } else {
+        plan_when_all_are_known();  // other workers need another plan
+      }
+      server_->run();
+    });
     ServiceResult result{CommitCounts::of(server_->counts()).figures(), server_->gaps().largest()};
     const Figures own = figures();
     result.figures.insert(result.figures.end(), own.begin(), own.end());
@@ -181,6 +185,25 @@ class AshlService final : public SampleServerListener {
 };
 
 }  // namespace
+
+// The plan is of all workers, so other workers get another one when all have been measured. Those
+// who stay have been.
+MethodState fit_ashl(const MethodState& before, const Refit& refit) {
+  MethodState now = fit_committers(before, refit);
+  if (!refit.members.changed() || before.service.empty()) {
+    return now;
+  }
+  const auto profiles =
+      saved_value<std::vector<std::optional<WorkerProfile>>>(before.service, "profiles");
+  save_value(now.service, "profiles", refit.members.arranged(profiles, {}));
+  save_value(now.service, "plan", std::optional<Plan>{});
+  for (State& worker : now.workers) {
+    if (!worker.empty()) {
+      save_value(worker, "order", std::optional<Order>{});
+    }
+  }
+  return now;
+}
 
 ServiceResult serve_ashl(const ServiceContext& context) { return AshlService(context).run(); }
 

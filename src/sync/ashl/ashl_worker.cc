@@ -63,6 +63,9 @@ class AshlWorker final : public Committer {
   // Before the first plan, waits for it: all workers measure at the same time, and each waits once
   // for the others. Later orders are taken if they have arrived.
   void hear() {
+    if (!order_ && !has_told_) {
+      tell_profile();  // the term in which it was told was cut off before the plan came
+    }
     const Seconds began = node().now();
     const Match orders{kAshlOrders, kCoordinator};
     std::optional<Message> message =
@@ -78,6 +81,11 @@ class AshlWorker final : public Committer {
       round_began_.reset();  // the current round belongs to neither plan
     }
     client().set_ratio(round().ratio);
+  }
+
+  void tell_profile() {
+    sample_client().note(Payload::of_record(ProfileNote{profile_}));
+    has_told_ = true;
   }
 
   CommitHeader next_commit() override {
@@ -98,7 +106,7 @@ class AshlWorker final : public Committer {
       pulls_[measured_] = std::max(0.0, reply.seconds - reply.held - reply.push);
       if (++measured_ == kMeasured) {
         profile_ = {middle(iterations_), middle(pushes_), middle(pulls_), compress_seconds()};
-        sample_client().note(Payload::of_record(ProfileNote{profile_}));
+        tell_profile();
       }
       return;
     }
@@ -152,7 +160,7 @@ class AshlWorker final : public Committer {
     profile_.iteration = std::max(0.0, watched.took - watched.exchanged) / iterations;
     profile_.push *= factor;
     profile_.pull *= factor;
-    sample_client().note(Payload::of_record(ProfileNote{profile_}));
+    tell_profile();
   }
 
   const AshlOptions options_;
@@ -165,6 +173,7 @@ class AshlWorker final : public Committer {
   std::array<Seconds, kMeasured> pushes_{};
   std::array<Seconds, kMeasured> pulls_{};
   WorkerProfile profile_;
+  bool has_told_ = false;       // the profile, in this term
   std::optional<Order> order_;  // nullopt before the first plan
   std::optional<Seconds> round_began_;
   std::int64_t step_ = 0;  // commits under the staleness bound

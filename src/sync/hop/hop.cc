@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
+#include "sync/hop/member_edges.h"
 #include "sync/hop/rules.h"
 
 namespace motley {
@@ -181,6 +183,27 @@ Checked check_hop(const Job& job, const IsGiven& is_given) {
   return problem ? problem : check_jumps(options);
 }
 
+// With other workers: named graphs are those of the new number, and lists of edges are repaired.
+void arrange_hop(Job& job, const std::vector<int>& ids) {
+  HopOptions& options = job.strategy.of<HopOptions>();
+  const int workers = job.cluster.workers;
+  if (options.graph == GraphKind::kDoubleRing && workers % 2 != 0) {
+    options.graph = GraphKind::kRingBased;
+  }
+  if (options.graph == GraphKind::kEdges) {
+    const std::vector<Edge> edges = options.edges;
+    options.edges = member_edges(edges, ids, EdgeRepair::kFew);
+    // A longer way back lets workers get further ahead.
+    if (check_room(options, options.graph_among(workers))) {
+      options.edges = member_edges(edges, ids, EdgeRepair::kAll);
+    }
+  }
+  if (options.mode == HopMode::kBackup && options.backup > 0) {
+    const int fewest = options.graph_among(workers).smallest_in_degree();
+    options.backup = std::min(options.backup, std::max(fewest - 1, 0));
+  }
+}
+
 }  // namespace
 
 const Method kHop = {
@@ -193,6 +216,8 @@ const Method kHop = {
     .advance = Advance::kAtOwnPace,
     .make = make_hop,
     .serve = serve_hop,
+    .fit = fit_hop,
+    .arrange = arrange_hop,
 };
 
 }  // namespace motley

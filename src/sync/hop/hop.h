@@ -28,5 +28,6 @@ extern const Method kHop;
 
 std::unique_ptr<Strategy> make_hop(const StrategyContext& context);
 ServiceResult serve_hop(const ServiceContext& context);
+MethodState fit_hop(const MethodState& before, const Refit& refit);
 
 }  // namespace motley

@@ -76,8 +76,12 @@ class Hop final : public Strategy {
   }
 
   // The workers' models become one.
-  void end_run() override { waited_ += average_all(context_); }
+  void end_run() override { waited_ += average_all(context_, undo_); }
   Seconds waited() const override { return waited_ + sample_client_.waited(); }
+  std::optional<Settled> settle() override {
+    undo_.take_back();
+    return Settled{};
+  }
   // A term begins with empty queues, and with iteration 0 on every worker.
   void state(Archive& archive) override { archive("counts", counts_); }
 
@@ -246,6 +250,7 @@ class Hop final : public Strategy {
   std::int64_t iteration_ = 0;         // k
   std::int64_t given_ = -1;            // the last iteration for which tokens were sent
   HopCounts counts_{};
+  Undo undo_;  // of the average at the end
   bool over_ = false;
   Seconds waited_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "motley/sync/local_sgd.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -55,10 +57,24 @@ class LocalSgd final : public Strategy {
 
   Seconds waited() const override { return reducer_->waited() + buffers_.waited(); }
 
+  // Back to the last average: the steps since then are done again, with the share of whoever was
+  // lost. What the optimizer remembers of them stays.
+  std::optional<Settled> settle() override {
+    undo_.take_back();
+    std::ranges::copy(base_, context_.replica.parameters().floats().begin());
+    return Settled{.used = averaged_};
+  }
+
   // A term ends with an average, so that the last one is the model.
   void state(Archive& archive) override {
     reducer_->state(archive);
-    archive.tensor("velocity", std::span(velocity_));
+    const std::size_t size = velocity_.size();
+    archive.tensor("velocity", velocity_);
+    if (size != velocity_.size() && size > 0 && !velocity_.empty()) {
+      throw StateError(
+          fmt::format("velocity has {} numbers instead of {}", velocity_.size(), size));
+    }
+    velocity_.resize(size);  // the momentum may have been switched on or off meanwhile
   }
 
  private:
@@ -80,16 +96,20 @@ class LocalSgd final : public Strategy {
     reducer_->sum(change);
     average_buffers(static_cast<float>(all));
     stopped_ = change.phantom() ? stop : tail[CommonSteps::kStopVotes] > 0;
-    context_.node.process(outer_step_traffic(), [&] { outer_step(); });
+    context_.node.process(outer_step_traffic(), [&] {
+      outer_step();
+      undo_.forget();
+      reducer_->conclude();
+      averaged_ = steps_.used();
+    });
     if (!change.phantom()) {
       // All losses since the last average, except those that this worker has already reported.
       progress.loss_sum = static_cast<double>(tail[CommonSteps::kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);
     }
-    if (steps_.evaluation_due(averaged_)) {
+    if (steps_.evaluation_due(steps_.used() - all)) {
       progress.evaluate = Evaluate{};
     }
-    averaged_ = steps_.used();
     steps_since_ = 0;
     own_ = {};
     told_ = {};
@@ -132,7 +152,8 @@ class LocalSgd final : public Strategy {
   // third is not a float (sync/weighted_mean.h).
   void average_buffers(float all) {
     const Block buffers = context_.replica.buffers();
-    buffers_.sum(buffers, static_cast<float>(own_.samples));
+    undo_.begin();
+    buffers_.sum(buffers, static_cast<float>(own_.samples), &undo_);
     for (float& value : buffers.floats()) {
       value /= all;
     }
@@ -143,6 +164,7 @@ class LocalSgd final : public Strategy {
   CommonSteps steps_;
   const std::unique_ptr<Reducer> reducer_;
   Collective buffers_;
+  Undo undo_;                    // of an average of the buffers
   std::vector<float> base_;      // the last average
   std::vector<float> velocity_;  // of the outer step; empty without momentum
 
@@ -156,6 +178,20 @@ class LocalSgd final : public Strategy {
 
 std::unique_ptr<Strategy> make_local_sgd(const StrategyContext& context) {
   return std::make_unique<LocalSgd>(context);
+}
+
+// The velocity of the outer step is the same on all workers; newcomers take it over.
+MethodState fit_local_sgd(const MethodState& before, const Refit& refit) {
+  MethodState now{.service = {}, .workers = fitted_reducers(before.workers, refit), .servers = {}};
+  const auto known = std::ranges::find_if(
+      before.workers, [](const State& worker) { return worker.tensors.contains("velocity"); });
+  if (known == before.workers.end()) {
+    return {.service = {}, .workers = std::vector<State>(now.workers.size()), .servers = {}};
+  }
+  for (State& worker : now.workers) {
+    worker.tensors["velocity"] = known->tensors.at("velocity");
+  }
+  return now;
 }
 
 std::vector<Key<Job>> local_sgd_keys() {
@@ -179,6 +215,7 @@ const Method kLocalSgd = {
                .exchanges = ExchangeKind::kChanges},
     .advance = Advance::kTogether,
     .make = make_local_sgd,
+    .fit = fit_local_sgd,
 };
 
 }  // namespace motley

@@ -36,8 +36,7 @@ std::unique_ptr<Strategy> make_unbounded_committer(const StrategyContext& contex
 ServiceResult serve_committers(const ServiceContext& context) {
   SampleServer server(context, GapMeter(context.node.size()), EvaluatedModel::kAnyWorker);
   KeptState::restore(context.kept, server);
-  server.run();
-  KeptState::save(context.kept, server);
+  KeptState::save_after(context.kept, server, [&] { server.run(); });
   return {CommitCounts::of(server.counts()).figures(), server.gaps().largest()};
 }
 

@@ -13,8 +13,10 @@
 #include "codec/traffic.h"
 #include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
+#include "state/state.h"
 #include "sync/codec_options.h"
 #include "sync/parameter_server/gate_journal.h"
+#include "sync/parameter_server/server_values.h"
 
 namespace motley {
 namespace {
@@ -38,9 +40,33 @@ class Server {
       release();
     }
     for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-      send_values(static_cast<Rank>(rank), {});
+      send_values(static_cast<Rank>(rank), {.version = version_now()});
     }
+    is_over_ = true;
     return gate_->figures();
+  }
+
+  // At the end of a term all workers have the values; if it was cut off, only the server has the
+  // newest ones. Sums that are not complete are forgotten.
+  void state(Archive& archive) {
+    archive(kServerGate, *gate_);
+    if (!sums_ && !is_over_ && !values_.empty()) {
+      archive.tensor(kServerValues, values_);
+      std::int64_t version = version_now();
+      archive(kServerVersion, version);
+    }
+  }
+
+  // A server in the place of one that was lost may have values only.
+  void go_on_with(const State& state) {
+    if (state.has(kServerGate)) {
+      restore(*gate_, state.part(kServerGate));
+    }
+    if (state.tensors.contains(std::string(kServerValues))) {
+      Archive archive = Archive::restoring(state);
+      archive.tensor(kServerValues, values_);
+      archive(kServerVersion, first_version_);
+    }
   }
 
  private:
@@ -76,7 +102,9 @@ class Server {
     size_ = coded_ + static_cast<std::size_t>(begin.plain);
     const auto first = message.payload.floats();
     expect(first.empty() || first.size() == size_, kFirstWorker);
-    values_.assign(first.begin(), first.end());
+    if (values_.size() != size_) {  // otherwise they are those of a term that was cut off
+      values_.assign(first.begin(), first.end());
+    }
   }
 
   void hear(Message message) {
@@ -208,7 +236,10 @@ class Server {
     worker.answered = applied_;
     Payload note = std::exchange(worker.note, {});
     const bool has_note = note.size() > 0;
-    send_values(rank, {worker.staleness, applied_at - worker.asked, has_note ? 1 : 0});
+    send_values(rank, {.staleness = worker.staleness,
+                       .held = applied_at - worker.asked,
+                       .version = version_now(),
+                       .has_note = has_note});
     if (has_note) {
       node_.send(rank, Channel::kServer, {}, std::move(note));
     }
@@ -218,6 +249,8 @@ class Server {
     node_.send(rank, Channel::kServer, answer.header(),
                phantom_ ? Payload::phantom(size_ * sizeof(float)) : Payload::borrow(values_));
   }
+
+  std::int64_t version_now() const { return first_version_ + applied_; }
 
   Node& node_;
   const CodecOptions codec_;
@@ -229,18 +262,21 @@ class Server {
   std::vector<float> values_;  // empty for a phantom
   std::size_t coded_ = 0;      // numbers that are sent in the codec
   std::size_t size_ = 0;
-  bool phantom_ = false;      // whether the last commit was a phantom
-  std::int64_t applied_ = 0;  // commits so far
+  bool is_over_ = false;            // the term
+  bool phantom_ = false;            // whether the last commit was a phantom
+  std::int64_t applied_ = 0;        // commits in this term
+  std::int64_t first_version_ = 0;  // of the values with which the term began
 };
 
 }  // namespace
 
 Figures run_parameter_server(const ServerContext& context, ServerRules rules) {
-  CommitGate& gate = *rules.gate;
-  KeptState::restore(context.kept, gate);
   Server server(context, std::move(rules));
-  Figures figures = server.run();
-  KeptState::save(context.kept, gate);
+  if (context.kept) {
+    server.go_on_with(context.kept->state());
+  }
+  Figures figures;
+  KeptState::save_after(context.kept, server, [&] { figures = server.run(); });
   return figures;
 }
 

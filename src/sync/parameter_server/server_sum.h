@@ -26,6 +26,7 @@ class ServerSum final : public Reducer {
   // All workers already have the last sum; the servers' answer is not used.
   void leave() override { client_.leave(last_); }
   Seconds waited() const override { return waited_; }
+  void conclude() override { client_.forget_commit(); }
   void state(Archive& archive) override { client_.state(archive); }
 
  private:

@@ -24,8 +24,8 @@ Controller::Controller(const GroupRules& rules, std::unique_ptr<GroupPolicy> pol
       pulse_of_(iteration_of_.size()),
       waits_(iteration_of_.size(), false),
       graph_(rules.workers) {
-  MOTLEY_CHECK(rules.group >= 2 && rules.group <= rules.workers, "groups of {} among {} workers",
-               rules.group, rules.workers);
+  MOTLEY_CHECK(rules.group >= 2 && rules.group <= std::max(rules.workers, 2),
+               "groups of {} among {} workers", rules.group, rules.workers);
   MOTLEY_CHECK(rules.window * (rules.group - 1) >= rules.workers - 1,
                "a window of {} groups is too short", rules.window);
 }
@@ -265,6 +265,23 @@ void Controller::state(Archive& archive) {
   archive("longest_window", longest_window_);
   archive("statistics", statistics_);
   archive("policy", *policy_);
+}
+
+std::int64_t Controller::fit(State& controller, const MemberChange& members) {
+  const auto iterations = saved_value<std::vector<std::int64_t>>(controller, "iterations");
+  std::int64_t newest = 0;
+  for (const std::optional<Rank>& rank : members.previous) {
+    newest = rank ? std::max(newest, iterations.at(static_cast<std::size_t>(*rank))) : newest;
+  }
+  save_value(controller, "iterations", members.arranged(iterations, newest));
+  save_value(controller, "newest", newest);
+  const auto pulses = saved_value<std::vector<Pulse>>(controller, "pulses");
+  save_value(controller, "pulses", members.arranged(pulses, Pulse{}));
+  if (members.changed()) {
+    save_value(controller, "graph", SyncGraph(members.now()));
+    save_value(controller, "ever_connected", false);
+  }
+  return newest;
 }
 
 void Controller::count(const Group& group) {

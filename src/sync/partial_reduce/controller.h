@@ -38,6 +38,7 @@
 #include "sync/partial_reduce/group_policy.h"
 #include "sync/partial_reduce/sync_graph.h"
 #include "sync/partial_reduce/weights.h"
+#include "sync/refit.h"
 
 namespace motley {
 
@@ -104,6 +105,9 @@ class Controller {
 
   // Iterations, the history of groups and the statistics; nobody waits between two terms.
   void state(Archive& archive);
+  // Changes a saved state to fit other workers, and returns the newest iteration of those who stay.
+  // Which workers have averaged with each other begins anew.
+  static std::int64_t fit(State& controller, const MemberChange& members);
 
  private:
   struct Ready {

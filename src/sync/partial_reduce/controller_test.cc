@@ -158,7 +158,7 @@ RC_GTEST_PROP(Controller, ConnectsAllWorkersInEveryWindow, ()) {
 RC_GTEST_PROP(Controller, KnowsTheLongestWindow, ()) {
   GroupRules rules = any_rules();
   rules.workers = std::min(rules.workers, 6);
-  rules.group = std::min(rules.group, rules.workers);
+  rules.group = std::min(rules.group, std::max(rules.workers, 2));
   rules.window = std::max<std::int64_t>(rules.window, rules.workers);
   Controller controller(rules);
   Random random(*rc::gen::arbitrary<std::uint32_t>(), 2);

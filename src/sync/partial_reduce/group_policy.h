@@ -37,10 +37,14 @@ class GroupPolicy {
   virtual void left(std::size_t /*size*/) {}
   // The reason for a group that only this policy decided on.
   virtual std::string_view reason() const = 0;
-  // What it has learnt, for the next term.
-  virtual void state(Archive&) {}
+  // What it has learnt, for the next term. It must restore what any other policy has saved, because
+  // a run may go on with another one.
+  virtual void state(Archive& archive) { archive("wait", wait_); }
 
   static constexpr Seconds kNever = 1e18;
+
+ protected:
+  double wait_ = 0;  // as a fraction of an iteration; 0: not known
 };
 
 // The first P ready workers are a group (Miao et al., SIGMOD 2021). If no other worker can become

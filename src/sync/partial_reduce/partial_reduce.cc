@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace motley {
 namespace {
 
@@ -41,16 +43,14 @@ void complete_partial_reduce(Job& job) {
   options.window = options.window_among(job.cluster.workers);
 }
 
+// A single worker has nobody to average with, whatever P is.
+int largest_group(int workers) { return std::max(workers, 2); }
+
 // There must be at least P workers, and the window must be long enough to connect all of them.
 Checked check_partial_reduce(const Job& job, const IsGiven&) {
   const auto& options = job.strategy.of<PartialReduceOptions>();
   const int workers = job.cluster.workers;
-  if (workers < 2) {
-    return JobProblem{{"cluster.workers", "strategy.sync"},
-                      "strategy.sync = \"partial_reduce\" needs at least 2 workers, but "
-                      "cluster.workers is 1"};
-  }
-  if (options.group > workers) {
+  if (options.group > largest_group(workers)) {
     return JobProblem{{"strategy.partial_reduce.group", "cluster.workers", "strategy.sync"},
                       fmt::format("strategy.partial_reduce.group is {}, but cluster.workers is {}",
                                   options.group, workers)};
@@ -63,6 +63,13 @@ Checked check_partial_reduce(const Job& job, const IsGiven&) {
                     *options.window, fewest, options.group, workers)};
   }
   return {};
+}
+
+void arrange_partial_reduce(Job& job, const std::vector<int>&) {
+  auto& options = job.strategy.of<PartialReduceOptions>();
+  const int workers = job.cluster.workers;
+  options.group = std::min(options.group, largest_group(workers));
+  options.window = std::max(options.window_among(workers), options.fewest_among(workers));
 }
 
 }  // namespace
@@ -78,6 +85,8 @@ const Method kPartialReduce = {
     .advance = Advance::kAtOwnPace,
     .make = make_partial_reduce,
     .serve = serve_partial_reduce,
+    .fit = fit_partial_reduce,
+    .arrange = arrange_partial_reduce,
 };
 
 }  // namespace motley

@@ -24,5 +24,6 @@ extern const Method kPartialReduce;
 
 std::unique_ptr<Strategy> make_partial_reduce(const StrategyContext& context);
 ServiceResult serve_partial_reduce(const ServiceContext& context);
+MethodState fit_partial_reduce(const MethodState& before, const Refit& refit);
 
 }  // namespace motley

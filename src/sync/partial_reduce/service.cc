@@ -7,6 +7,7 @@
 #include "sync/partial_reduce/messages.h"
 #include "sync/partial_reduce/partial_reduce.h"
 #include "sync/partial_reduce/window_policy.h"
+#include "sync/refit.h"
 
 namespace motley {
 namespace {
@@ -74,6 +75,10 @@ class Service {
     if (!is_sound) {
       throw std::runtime_error(fmt::format("worker {} sent an invalid ready signal", worker));
     }
+    if (context_.dealings) {
+      context_.dealings->computed_all(worker);
+      context_.dealings->set_unshared(worker, 1);  // its group has not averaged yet
+    }
     if (dealer_.deal(worker, signal.samples, signal.want) > 0) {
       controller_.ready(worker, signal.iteration, now);
     } else {
@@ -135,11 +140,30 @@ class Service {
 
 }  // namespace
 
+// A newcomer begins with the newest iteration: it has the mean of all models.
+MethodState fit_partial_reduce(const MethodState& before, const Refit& refit) {
+  MethodState now{.service = before.service,
+                  .workers = arranged_states(before.workers, refit.members),
+                  .servers = {}};
+  if (before.service.empty()) {
+    return {.service = {}, .workers = std::vector<State>(now.workers.size()), .servers = {}};
+  }
+  State controller = before.service.part("controller");
+  const std::int64_t newest = Controller::fit(controller, refit.members);
+  now.service.put("controller", std::move(controller));
+  for (State& worker : now.workers) {
+    if (worker.empty()) {
+      save_value(worker, "iteration", newest + 1);  // the next one to do
+    }
+  }
+  return now;
+}
+
 ServiceResult serve_partial_reduce(const ServiceContext& context) {
   Service service(context);
   KeptState::restore(context.kept, service);
-  ServiceResult result = service.run();
-  KeptState::save(context.kept, service);
+  ServiceResult result;
+  KeptState::save_after(context.kept, service, [&] { result = service.run(); });
   return result;
 }
 

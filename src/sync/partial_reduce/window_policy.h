@@ -28,14 +28,19 @@ class WindowPolicy final : public GroupPolicy {
   static constexpr double kShorter = 0.9;
 
   // Groups have at least `wanted` members if the longest wait allows it.
-  WindowPolicy(std::size_t workers, std::size_t wanted) : workers_(workers), wanted_(wanted) {}
+  WindowPolicy(std::size_t workers, std::size_t wanted) : workers_(workers), wanted_(wanted) {
+    wait_ = kFirstWait;
+  }
 
   std::size_t size_now(const ReadyQueue& ready, Seconds now) const override;
   Seconds ask_again(const ReadyQueue& ready) const override;
   std::size_t largest() const override { return workers_; }
   void left(std::size_t size) override;
   std::string_view reason() const override { return "ready within the wait"; }
-  void state(Archive& archive) override { archive("wait", wait_); }
+  void state(Archive& archive) override {
+    GroupPolicy::state(archive);
+    wait_ = wait_ > 0 ? wait_ : kFirstWait;
+  }
 
   // As a fraction of an iteration.
   double wait() const { return wait_; }
@@ -43,7 +48,6 @@ class WindowPolicy final : public GroupPolicy {
  private:
   const std::size_t workers_;
   const std::size_t wanted_;
-  double wait_ = kFirstWait;
 };
 
 }  // namespace motley

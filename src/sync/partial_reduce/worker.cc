@@ -34,6 +34,11 @@ class PartialReduce final : public Strategy {
 
   void end_run() override { average(last_); }
   Seconds waited() const override { return waited_; }
+  // A group that was cut off did not average: every member keeps its own model.
+  std::optional<Settled> settle() override {
+    undo_.take_back();
+    return Settled{};
+  }
   void state(Archive& archive) override { archive("iteration", iteration_); }
 
  private:
@@ -62,8 +67,10 @@ class PartialReduce final : public Strategy {
     const bool is_of_all = group.members.empty();
     Collective collective = is_of_all ? Collective(context_.node, kChannel, context_.meeting)
                                       : Collective(context_.node, kChannel, group.members);
-    collective.sum(context_.replica.parameters(), group.weight);
-    collective.sum(context_.replica.buffers(), group.weight);
+    undo_.begin(context_.replica.gradient());
+    collective.sum(context_.replica.parameters(), group.weight, &undo_);
+    collective.sum(context_.replica.buffers(), group.weight, &undo_);
+    undo_.forget();
     waited_ += collective.waited();
   }
 
@@ -71,6 +78,7 @@ class PartialReduce final : public Strategy {
   DealtSamples samples_;
   std::int64_t iteration_ = 0;
   GroupNews last_;
+  Undo undo_;  // of an average
   bool over_ = false;
   Seconds waited_ = 0;
 };

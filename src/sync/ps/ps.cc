@@ -1,11 +1,13 @@
 #include "sync/ps/ps.h"
 
 #include "motley/sync/parameter_server/bounded_committer.h"
+#include "motley/sync/parameter_server/committer.h"
 #include "motley/sync/parameter_server/server.h"
 #include "motley/sync/parameter_server/staleness_bound.h"
 #include "motley/sync/ps.h"
 #include "sync/all_reduce/all_reduce.h"
 #include "sync/parameter_server/server_sum.h"
+#include "sync/refit.h"
 
 namespace motley {
 namespace {
@@ -13,6 +15,10 @@ namespace {
 std::unique_ptr<Strategy> make_ps_bsp(const StrategyContext& context) {
   return make_all_reduce_over(context,
                               std::make_unique<ServerSum>(context, context.replica.gradient()));
+}
+
+MethodState fit_ps_bsp(const MethodState& before, const Refit& refit) {
+  return {.service = {}, .workers = fitted_clients(before.workers, refit, 1), .servers = {}};
 }
 
 Figures run_server_of_ps_bsp(const ServerContext& context) {
@@ -37,6 +43,7 @@ const Method kPsBsp = {
     .advance = Advance::kTogether,
     .make = make_ps_bsp,
     .run_server = run_server_of_ps_bsp,
+    .fit = fit_ps_bsp,
 };
 
 const Method kPsAsp = {
@@ -48,6 +55,7 @@ const Method kPsAsp = {
     .make = make_unbounded_committer,
     .serve = serve_committers,
     .run_server = run_server_of_ps_asp,
+    .fit = fit_committers,
 };
 
 const Method kPsSsp = {
@@ -63,6 +71,7 @@ const Method kPsSsp = {
     .make = make_bounded_committer,
     .serve = serve_committers,
     .run_server = run_server_of_ps_ssp,
+    .fit = fit_committers,
 };
 
 }  // namespace motley

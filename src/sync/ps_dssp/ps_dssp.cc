@@ -8,8 +8,11 @@
 
 #include "base/check.h"
 #include "motley/sync/parameter_server/bounded_committer.h"
+#include "motley/sync/parameter_server/committer.h"
 #include "motley/sync/parameter_server/server.h"
 #include "motley/sync/ps_dssp.h"
+#include "sync/parameter_server/server_values.h"
+#include "sync/refit.h"
 
 namespace motley {
 namespace {
@@ -32,6 +35,33 @@ Checked check_ps_dssp(const Job& job, const IsGiven&) {
       fmt::format("strategy.ps_dssp.staleness_low is {}, but staleness_high is {}: it must not be "
                   "above staleness_high",
                   options.staleness_low, options.staleness_high)};
+}
+
+State fitted_gate(const State& gate, const MemberChange& members) {
+  std::vector<CommitPace> paces;
+  for (Rank rank = 0; rank < members.before; ++rank) {
+    paces.push_back(saved_value<CommitPace>(gate, std::to_string(rank)));
+  }
+  State fitted;
+  save_value(fitted, "granted", saved_value<std::int64_t>(gate, "granted"));
+  paces = members.arranged(paces, {});
+  for (std::size_t rank = 0; rank < paces.size(); ++rank) {
+    save_value(fitted, std::to_string(rank), paces[rank]);
+  }
+  return fitted;
+}
+
+// The paces of those who stay are known, but not to a server that is new.
+MethodState fit_ps_dssp(const MethodState& before, const Refit& refit) {
+  MethodState now = fit_committers(before, refit);
+  for (std::size_t i = 0; i < now.servers.size(); ++i) {
+    const std::optional<Rank> previous = refit.servers.previous[i];
+    const State server = previous ? before.servers[static_cast<std::size_t>(*previous)] : State{};
+    if (server.has(kServerGate)) {
+      now.servers[i].put(kServerGate, fitted_gate(server.part(kServerGate), refit.members));
+    }
+  }
+  return now;
 }
 
 Figures run_server_of_ps_dssp(const ServerContext& context) {
@@ -163,6 +193,7 @@ const Method kPsDssp = {
     .make = make_bounded_committer,
     .serve = serve_committers,
     .run_server = run_server_of_ps_dssp,
+    .fit = fit_ps_dssp,
 };
 
 }  // namespace motley

@@ -7,10 +7,13 @@
 
 #include "motley/job/job.h"
 #include "motley/node/node.h"
+#include "motley/sync/parameter_server/held_versions.h"
 #include "motley/sync/parameter_server/messages.h"
 #include "motley/sync/replica.h"
 
 namespace motley {
+
+struct Refit;  // sync/refit.h
 
 class ServerClient {
  public:
@@ -35,6 +38,15 @@ class ServerClient {
   };
   // Pushes `change` and fills `result`, which may be the same block, with the servers' new values.
   Reply commit(Block change, const CommitHeader& header, Block result);
+  // After a commit that was cut off, of which some servers may have answered: `base` gets the
+  // values of those that have; the others get the same change again with the next commit, also what
+  // the codec had held back of it. Returns whether there are others: they may have applied it.
+  bool take_back(Block result, Block base);
+  // The last commit is whole: nothing of it is taken back.
+  void forget_commit();
+  // Of the values that this worker has been answered, or began with.
+  const HeldVersions& held() const { return held_; }
+  void set_held(HeldVersions held) { held_ = std::move(held); }
   // Blocks until all workers have left; fills `result` with the servers' final values.
   void leave(Block result);
 
@@ -51,11 +63,18 @@ class ServerClient {
   // the end of the block.
   Payload encode(Part& part, Block block);
   void take_answers(Block result, Reply& reply);
-  void take_answer(const Part& part, Block result, Reply& reply);
+  void take_answer(Part& part, Block result, Reply& reply);
 
   Node& node_;
   const std::size_t coded_;
   std::vector<Part> parts_;  // one per server
+  HeldVersions held_;
+  bool is_committing_ = false;
 };
+
+// The states of all workers' clients, for other workers, servers or another codec. What those who
+// are gone held back is divided among those who stay. `scale` multiplies what was held back.
+std::vector<State> fitted_clients(const std::vector<State>& before, const Refit& refit,
+                                  double scale);
 
 }  // namespace motley

@@ -15,11 +15,14 @@
 #include <vector>
 
 #include "motley/base/figure.h"
+#include "motley/sync/collective.h"
 #include "motley/sync/parameter_server/client.h"
 #include "motley/sync/sample_client.h"
 #include "motley/sync/strategy.h"
 
 namespace motley {
+
+struct MethodState;  // sync/refit.h
 
 class Committer : public Strategy {
  public:
@@ -28,6 +31,7 @@ class Committer : public Strategy {
   std::optional<Work> begin() final;
   Progress finish(const Computed& computed) final;
   void end_run() final;
+  std::optional<Settled> settle() final;
   Seconds waited() const final { return waited_ + sample_client_.waited(); }
   // A method that keeps more overrides it and calls this too.
   void state(Archive& archive) override;
@@ -57,15 +61,21 @@ class Committer : public Strategy {
  private:
   void commit();
   void leave();
+  void take_held(std::optional<HeldVersions> held);
+  void weigh_anew();
 
   StrategyContext context_;
   SampleClient sample_client_;
   ServerClient client_;
-  std::vector<float> base_;  // W at the last pull; empty for a phantom
+  std::vector<float> base_;      // W at the last pull; empty for a phantom
+  std::int64_t workers_before_;  // when what is not committed yet was computed
+  Undo undo_;                    // of the average at the end
   std::int64_t iteration_ = 0;
   std::int64_t since_commit_ = 0;
+  std::int64_t samples_since_commit_ = 0;
   std::int64_t commits_ = 0;
-  Seconds commit_seconds_ = 0;  // of the last one
+  std::optional<std::int64_t> served_;  // iterations in the last commit of this term
+  Seconds commit_seconds_ = 0;          // of the last one
   std::int64_t staleness_sum_ = 0;
   std::vector<std::int64_t> staleness_;  // histogram: commits by staleness
   bool commits_now_ = false;
@@ -73,7 +83,14 @@ class Committer : public Strategy {
   Seconds iteration_seconds_ = 0;
   Seconds waited_ = 0;
   bool over_ = false;
+  bool is_cut_off_ = false;  // the term
 };
+
+// Fits the states of methods whose workers are Committers and whose service is a SampleServer
+// (Method::fit). The statistics of those who are gone are added to those of the first who stays,
+// except their number of commits, which is each worker's own. Servers weight commits by the number
+// of workers, so what was held back is scaled with it.
+MethodState fit_committers(const MethodState& before, const Refit& refit);
 
 // Statistics of all workers' commits, from their farewells.
 struct CommitCounts {

@@ -67,10 +67,18 @@ struct CommitHeader {
 struct ServerAnswer {
   std::int64_t staleness = 0;  // commits of others between this worker's last answer and its commit
   Seconds held = 0;            // how long the commit waited for slower workers
-  std::int64_t has_note = 0;   // 1 if the gate's note (commit_gate.h) follows in the next message
+  std::int64_t version = 0;    // of the values: commits that the server had applied to them
+  bool has_note = false;       // the gate's note (commit_gate.h) follows in the next message
 
-  Header header() const { return std::bit_cast<Header>(*this); }
-  static ServerAnswer of(const Header& header) { return std::bit_cast<ServerAnswer>(header); }
+  Header header() const {
+    return {staleness, std::bit_cast<std::int64_t>(held), version * 2 + (has_note ? 1 : 0)};
+  }
+  static ServerAnswer of(const Header& header) {
+    return {.staleness = header.tag,
+            .held = std::bit_cast<Seconds>(header.a),
+            .version = header.b / 2,
+            .has_note = header.b % 2 != 0};
+  }
 };
 
 }  // namespace motley

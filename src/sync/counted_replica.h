@@ -1,0 +1,35 @@
+// CountedReplica: a replica that counts the steps of its optimizer, so that the training loop knows
+// whether a step that was cut off is in the model.
+#pragma once
+
+#include "motley/sync/replica.h"
+
+namespace motley {
+
+class CountedReplica final : public Replica {
+ public:
+  explicit CountedReplica(Replica& replica) : replica_(replica) {}
+
+  std::int64_t steps() const { return steps_; }
+
+  Block parameters() override { return replica_.parameters(); }
+  Block gradient() override { return replica_.gradient(); }
+  Block tail() override { return replica_.tail(); }
+  Block buffers() override { return replica_.buffers(); }
+  std::vector<TensorInfo> tensors() override { return replica_.tensors(); }
+  void set_micro_batch(std::size_t size) override { replica_.set_micro_batch(size); }
+  double compute(std::span<const SampleIndex> samples) override {
+    return replica_.compute(samples);
+  }
+  void apply(double scale) override {
+    replica_.apply(scale);
+    ++steps_;
+  }
+  void state(Archive& archive) override { replica_.state(archive); }
+
+ private:
+  Replica& replica_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace motley
