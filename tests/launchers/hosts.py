@@ -155,6 +155,12 @@ class Hosts:
         """How many packets were lost so far: in the host's queue, and in the switch's queue to the host."""
         return tuple(lost_by(*queue) for queue in ((self.hosts[host], "eth0"), (self.switch, f"port{host}")))
 
+    def control_congestion(self, algorithm):
+        """How connections from now on share links: cubic (the default of Linux), bbr, reno."""
+        for holder in self.hosts:
+            subprocess.run(in_namespace(holder, ["sysctl", "-qw", f"net.ipv4.tcp_congestion_control={algorithm}"]),
+                           check=True)
+
     def enlarge_packets(self):
         """Fewer packets cost the machine less time."""
         for host, holder in enumerate(self.hosts):

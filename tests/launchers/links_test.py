@@ -1,8 +1,10 @@
 """Real runs over links of 100 Mbit between hosts (hosts.py) take as long as `motley simulate` says, with the links
 that `motley calibrate --listen` measured.
-usage: links_test.py MOTLEY [--full [--workers N ...] [--methods NAME ...] [--repeats N] [--queue TIME]]
-    --full    all methods, 4 and 8 workers, as a table in Markdown
-    --queue   a packet that would wait for longer in front of a link is lost (50ms)
+usage: links_test.py MOTLEY [--full [--workers N ...] [--methods NAME ...] [--repeats N] [--queue TIME]
+                      [--congestion ALGORITHM]]
+    --full         all methods, 4 and 8 workers, as a table in Markdown
+    --queue        a packet that would wait for longer in front of a link is lost (50ms)
+    --congestion   how connections share links: cubic, bbr ... (that of this machine)
 exit code: 77: not permitted to create networks"""
 
 import argparse
@@ -71,9 +73,10 @@ WITH_SERVERS = ("ps_bsp", "ps_asp", "ashl")
 class ShapedCluster:
     """A host for the coordinator and its servers, and one for each worker; every link has the same rate both ways."""
 
-    def __init__(self, motley, workers, queue="50ms"):
+    def __init__(self, motley, workers, queue="50ms", congestion=None):
         self.motley = motley
         self.queue = queue
+        self.congestion = congestion
         self.workers = workers
         self.hosts = hosts.Hosts(1 + workers)
         self.directory = tempfile.TemporaryDirectory()
@@ -82,6 +85,8 @@ class ShapedCluster:
     def __enter__(self):
         self.hosts.__enter__()
         self.hosts.enlarge_packets()
+        if self.congestion:
+            self.hosts.control_congestion(self.congestion)
         for host in range(1 + self.workers):
             self.hosts.slow_down(host, RATE, BURST, self.queue)
         return self
@@ -172,11 +177,11 @@ def note_lost_packets(cluster, sync, before):
           file=sys.stderr, flush=True)
 
 
-def table(motley, sizes, methods, repeats, queue):
+def table(motley, sizes, methods, repeats, *network):
     print("| method | workers | real | simulated | real / simulated | each real run |\n"
           "| --- | --- | --- | --- | --- | --- |")
     for workers in sizes:
-        with ShapedCluster(motley, workers, queue) as cluster:
+        with ShapedCluster(motley, workers, *network) as cluster:
             links = cluster.calibrate()
             print(f"{workers} workers: {links}", file=sys.stderr)
             for sync in methods:
@@ -212,6 +217,7 @@ def parse_arguments():
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--queue", default="50ms")
+    parser.add_argument("--congestion")
     return parser.parse_args()
 
 
@@ -223,6 +229,7 @@ if __name__ == "__main__":
     for number in SIGNALS:  # so that nothing is left behind
         signal.signal(number, signal.default_int_handler)
     if ARGUMENTS.full:
-        table(ARGUMENTS.motley, ARGUMENTS.workers, ARGUMENTS.methods, ARGUMENTS.repeats, ARGUMENTS.queue)
+        table(ARGUMENTS.motley, ARGUMENTS.workers, ARGUMENTS.methods, ARGUMENTS.repeats, ARGUMENTS.queue,
+              ARGUMENTS.congestion)
     else:
         unittest.main(argv=sys.argv[:1])

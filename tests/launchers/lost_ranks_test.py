@@ -13,7 +13,7 @@ import time
 import unittest
 
 import slurm
-from ranks import PATIENCE, Ranks, environment
+from ranks import PATIENCE, Ranks, environment, torchrun
 
 MOTLEY, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 KILLED = "was killed by signal 9 (Killed)"
@@ -325,8 +325,7 @@ class OtherLaunchers(Program):
 
     def test_torchrun_ends_all_when_one_is_killed(self):
         self.need("torchrun")
-        run = self.start("torchrun", "--no_python", "--nproc_per_node=3", "--redirects=9:1", "--tee=9:1",
-                         *self.program())
+        run = self.start(*torchrun(self.enterContext(Ranks(3)), *self.program()))
         self.await_training(run, 3)
         self.signal(1, signal.SIGTERM)
         self.assertEqual(run.stdout.readline(), "left\n")

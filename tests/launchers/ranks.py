@@ -52,3 +52,11 @@ class Ranks:
     def end(*processes):
         """Waits for all; returns output and exit code of each: [(stdout, stderr, code), ...]"""
         return [(*process.communicate(timeout=PATIENCE), process.returncode) for process in processes]
+
+
+def torchrun(ranks, *command):
+    """torchrun of this many ranks, at a port that no other process has."""
+    _, port = ranks.rendezvous
+    # torch 1.13 cannot read its own default for the last two with Python 3.11; rank 9 does not exist.
+    return ["torchrun", "--no_python", f"--nproc_per_node={ranks.size}", f"--master_port={port}",
+            "--redirects=9:1", "--tee=9:1", *command]
