@@ -8,15 +8,23 @@ namespace motley {
 void RunRecord::trim(Seconds seconds, std::int64_t samples) {
   seconds_ = std::min(seconds_, seconds);
   samples_ = std::min(samples_, samples);
-  std::erase_if(metrics_, [&](const Metric& metric) { return metric.samples > samples; });
-  // A model may be evaluated long after it was sent.
-  const std::int64_t step = (samples + facts_.batch - 1) / facts_.batch;
-  evaluations_.remove_if([&](const Span& span) { return span.step > step; });
+  std::erase_if(metrics_, [&](const Metric& metric) {
+    return metric.samples > samples || metric.seconds > seconds;
+  });
+  trim_evaluations((samples + facts_.batch - 1) / facts_.batch);
   decisions_.remove_if([&](const Decided& each) { return each.decision.at > seconds; });
   for (Rank rank = 0; rank < facts_.workers; ++rank) {
     trim_worker(rank, seconds);
   }
   timeline_.trim(seconds);
+}
+
+// A model may be evaluated long after it was sent, so the times of evaluations do not tell.
+void RunRecord::trim_evaluations(std::int64_t step) {
+  auto of_step = std::ranges::count(metrics_, step, &Metric::step);
+  evaluations_.remove_if([&](const Span& span) {
+    return span.step > step || (span.step == step && of_step-- <= 0);
+  });
 }
 
 void RunRecord::trim_worker(Rank rank, Seconds seconds) {

@@ -140,6 +140,7 @@ class RunRecord {
   void add_transit(Rank to, const Exchange& exchange, double times = 1);
   void count_share(Rank rank, const Span& span, double times = 1);
   void count_step(Rank rank, const Span& span, double times = 1);
+  void trim_evaluations(std::int64_t step);
   void trim_worker(Rank rank, Seconds seconds);
   bool take_back(Rank rank, Span& span, Seconds seconds);
   void wait_for_the_end();

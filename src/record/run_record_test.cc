@@ -286,5 +286,26 @@ TEST(RunRecord, WhatCameAfterACheckpointIsTakenBack) {
   }
 }
 
+// The first model of the next term may have no samples that the checkpoint has not.
+TEST(RunRecord, AModelThatWasSentAfterACheckpointIsTakenBackWhateverItHasSeen) {
+  const auto evaluate = [](RunRecord& record, Seconds sent, Seconds evaluated) {
+    WorkerNews news;
+    news.entries.spans = {{evaluated, evaluated + 1, 4, 0, Doing::kEvaluate}};
+    record.add(kCoordinator, news);
+    record.add(Metric{sent, 4, 40, 0.5, 0.4, {}});
+  };
+  RunRecord record = record_of_two();
+  evaluate(record, 7, 10);
+  RunRecord longer = record_of_two();
+  evaluate(longer, 7, 10);
+  evaluate(longer, 9, 12);
+
+  longer.trim(8, 40);
+  ASSERT_EQ(longer.metrics().size(), 1U);
+  EXPECT_EQ(longer.metrics().back().seconds, 7);
+  ASSERT_EQ(longer.evaluations().size(), 1U);
+  longer.evaluations().for_each([](const Span& span) { EXPECT_EQ(span.begin, 10); });
+}
+
 }  // namespace
 }  // namespace motley
