@@ -78,6 +78,8 @@ Result<Purpose> purpose_of(const CalibrateFlags& flags) {
     return tl::unexpected(status.error());
   }
   job->cluster.isolate = Isolation::kNone;  // how fast workers compute does not matter
+  job->cluster.events.clear();              // nor what would happen to them
+  job->cluster.churn.reset();
   return Purpose{*text, std::move(*job)};
 }
 

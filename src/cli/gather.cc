@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "job/choices.h"
 #include "job/print.h"
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/rendezvous.h"
@@ -9,6 +10,21 @@
 #include "sync/registry.h"
 
 namespace motley {
+
+namespace {
+
+// What in the job wants something to happen to a worker's process, if there is anything.
+std::optional<std::string> fault_of_workers(const ClusterSpec& cluster) {
+  for (const ClusterEvent& event : cluster.events) {
+    if (concerns_members(event.kind) && !event.server) {
+      return fmt::format("the cluster.event of kind \"{}\" at {:g} s", name_of(event.kind),
+                         event.at);
+    }
+  }
+  return cluster.churn ? std::optional<std::string>("cluster.churn") : std::nullopt;
+}
+
+}  // namespace
 
 Result<Gathering> gathering_for(const ListenFlags& flags, const Job& job) {
   Gathering gathering{{"/proc/self/exe", "worker", "--quiet", "--once"},
@@ -23,6 +39,9 @@ Result<Gathering> gathering_for(const ListenFlags& flags, const Job& job) {
   }
   if (job.cluster.has_quotas()) {
     return fail("--listen: cluster.isolate = \"cgroup\" limits only workers started here");
+  }
+  if (const auto fault = fault_of_workers(job.cluster)) {
+    return fail("--listen: {} is only for workers started here", *fault);
   }
   gathering.workers_come = true;
   gathering.address = address_to_listen_on(endpoint->host);

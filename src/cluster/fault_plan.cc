@@ -57,7 +57,7 @@ void FaultPlan::pop() {
 }
 
 void FaultPlan::skip_until(Seconds now) {
-  while (peek() && peek()->at < now) {
+  while (peek() && peek()->at <= now) {
     pop();
   }
 }

@@ -34,7 +34,7 @@ class FaultPlan {
   const ClusterEvent* peek();
   // Goes on to the next one. There must be one.
   void pop();
-  // Leaves out what was before `now`: for a run that goes on from a checkpoint.
+  // Leaves out what was until `now`: for a run that goes on from a checkpoint.
   void skip_until(Seconds now);
 
  private:
@@ -54,5 +54,11 @@ class FaultPlan {
   std::vector<Life> lives_;           // by worker; empty without churn
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
 };
+
+// How often a process that is lost is started again. A machine that vanishes with its worker, as
+// churn says, cannot do that.
+inline int most_respawns(const ClusterSpec& cluster, ProcessKind kind) {
+  return cluster.churn && kind == ProcessKind::kWorker ? 0 : cluster.respawn;
+}
 
 }  // namespace motley

@@ -94,12 +94,12 @@ TEST(FaultPlan, WorkersHaveIndependentTimes) {
   EXPECT_NE(of_worker(1, 2, 7), of_worker(0, 2, 7));
 }
 
-TEST(FaultPlan, SkipsWhatWasBefore) {
+TEST(FaultPlan, SkipsWhatHasHappened) {
   FaultPlan plan(with_churn(4, {.mtbf = 60, .mttr = 5}));
   const auto all = first_of(plan, 200);
   plan.skip_until(all[120].at);
-  EXPECT_EQ(plan.peek()->at, all[120].at);
-  EXPECT_EQ(plan.peek()->worker, all[120].worker);
+  EXPECT_EQ(plan.peek()->at, all[121].at);
+  EXPECT_EQ(plan.peek()->worker, all[121].worker);
 }
 
 }  // namespace

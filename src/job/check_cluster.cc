@@ -147,6 +147,33 @@ Status check_server(const Job& job, const Document& document, std::size_t i) {
   return {};
 }
 
+// A real run does this to processes that it has started itself.
+Status check_member_event(const Job& job, const Document& document, std::size_t i, Mode mode) {
+  const ClusterEvent& event = job.cluster.events[i];
+  if (mode == Mode::kProgram) {
+    return at_event(document, i, "kind",
+                    fmt::format("cluster.event[{}].kind = \"{}\" is not for programs: motley has "
+                                "not started their workers; remove the event",
+                                i, name_of(event.kind)));
+  }
+  const bool needs_elastic = event.kind == EventKind::kLeaves || event.kind == EventKind::kJoins;
+  if (mode == Mode::kTrain && needs_elastic && !job.cluster.elastic) {
+    return at_event(document, i, "kind",
+                    fmt::format("cluster.event[{}].kind = \"{}\" needs cluster.elastic = true: "
+                                "otherwise no worker can leave or join",
+                                i, name_of(event.kind)));
+  }
+  const bool is_beyond = event.kind == EventKind::kJoins && event.worker >= job.cluster.workers;
+  if (mode == Mode::kTrain && is_beyond && job.cluster.has_quotas()) {
+    return at_event(
+        document, i, "worker",
+        fmt::format("cluster.event[{}].worker is {}, but cluster.isolate = \"cgroup\" limits only "
+                    "workers below cluster.workers, {}",
+                    i, event.worker, job.cluster.workers));
+  }
+  return {};
+}
+
 // A real run cannot change the links between its machines.
 Status check_events(const Job& job, const Document& document, Mode mode) {
   const bool is_real = mode == Mode::kTrain || mode == Mode::kProgram;
@@ -163,13 +190,11 @@ Status check_events(const Job& job, const Document& document, Mode mode) {
                                   "workers count from 0",
                                   i, event.worker, job.cluster.workers));
     }
-    if (is_real && concerns_members(event.kind)) {
-      return at_event(document, i, "kind",
-                      fmt::format("cluster.event[{}].kind = \"{}\" can only be simulated: a real "
-                                  "run ends when it loses a worker; remove the event",
-                                  i, name_of(event.kind)));
-    }
-    if (is_real && event.kind != EventKind::kSpeed) {
+    if (concerns_members(event.kind)) {
+      if (Status status = check_member_event(job, document, i, mode); !status) {
+        return status;
+      }
+    } else if (is_real && event.kind != EventKind::kSpeed) {
       return at_event(
           document, i, "kind",
           fmt::format("cluster.event[{}].kind = \"{}\" can only be simulated: a real run "
@@ -191,7 +216,6 @@ Status check_members(const Job& job, const Document& document) {
                   job.cluster.min_workers, job.cluster.workers)));
 }
 
-// A real run loses its workers by itself.
 Status check_churn(const Job& job, const Document& document, Mode mode) {
   if (!job.cluster.churn) {
     return {};
@@ -206,10 +230,9 @@ Status check_churn(const Job& job, const Document& document, Mode mode) {
           "cluster.churn.{} is missing; [cluster.churn] needs both mtbf and mttr", key));
     }
   }
-  if (mode == Mode::kTrain || mode == Mode::kProgram) {
+  if (mode == Mode::kProgram) {
     return refused(
-        "cluster.churn can only be simulated; for a real run, give [[cluster.event]] of kind "
-        "\"dies\" and \"joins\" instead");
+        "cluster.churn is not for programs: motley has not started their workers; remove it");
   }
   return {};
 }

@@ -252,7 +252,7 @@ kind = 'freezes'
 seconds = 2.5
 )";
 
-TEST(Events, OfMembersAreSimulated) {
+TEST(Events, OfMembersAreForRunsThatStartTheirWorkers) {
   const auto events = good(kMemberEvents).cluster.events;
   ASSERT_EQ(events.size(), 4U);
   EXPECT_EQ(events[0].kind, EventKind::kDies);
@@ -260,9 +260,28 @@ TEST(Events, OfMembersAreSimulated) {
   EXPECT_EQ(events[2].kind, EventKind::kJoins);
   EXPECT_EQ(events[3].kind, EventKind::kFreezes);
   EXPECT_EQ(events[3].seconds, 2.5);
-  EXPECT_EQ(error_of(kMemberEvents, {}, Mode::kTrain),
-            "job.toml:6: cluster.event[0].kind = \"dies\" can only be simulated: a real run ends "
-            "when it loses a worker; remove the event");
+  EXPECT_EQ(good(kMemberEvents, {}, Mode::kTrain).cluster.events.size(), 4U);
+  EXPECT_EQ(error_of(kMemberEvents, {}, Mode::kProgram),
+            "job.toml:6: cluster.event[0].kind = \"dies\" is not for programs: motley has not "
+            "started their workers; remove the event");
+}
+
+TEST(Events, OfRealMembersNeedARunThatLetsThemComeAndGo) {
+  const std::string text = "[[cluster.event]]\nat = 1\nworker = 1\nkind = ";
+  const std::vector<std::string> rigid = {"cluster.elastic=false"};
+  for (const std::string kind : {"leaves", "joins"}) {
+    const std::string event = text + "'" + kind + "'";
+    EXPECT_EQ(error_of(event, rigid, Mode::kTrain),
+              "job.toml:4: cluster.event[0].kind = \"" + kind +
+                  "\" needs cluster.elastic = true: otherwise no worker can leave or join");
+    EXPECT_EQ(good(event, rigid).cluster.events.size(), 1U);
+  }
+  EXPECT_EQ(good(text + "'dies'", rigid, Mode::kTrain).cluster.events.size(), 1U);
+  EXPECT_EQ(
+      error_of(text + "'joins'", {"cluster.unit=1", "cluster.isolate=cgroup", "cluster.workers=1"},
+               Mode::kTrain),
+      "job.toml:3: cluster.event[0].worker is 1, but cluster.isolate = \"cgroup\" limits "
+      "only workers below cluster.workers, 1");
 }
 
 TEST(Elastic, KeysAreRead) {
@@ -313,12 +332,13 @@ TEST(Elastic, WrongValuesAreRefused) {
   }
 }
 
-TEST(Elastic, ChurnIsForSimulation) {
+TEST(Elastic, ChurnIsNotForPrograms) {
   constexpr std::string_view kText = "cluster.unit = 1\n[cluster.churn]\nmtbf = 9\nmttr = 1";
   good(kText, {}, Mode::kSimulate);
-  EXPECT_EQ(error_of(kText, {}, Mode::kTrain),
-            "job.toml:3: cluster.churn can only be simulated; for a real run, give "
-            "[[cluster.event]] of kind \"dies\" and \"joins\" instead");
+  good(kText, {}, Mode::kTrain);
+  EXPECT_EQ(error_of(kText, {}, Mode::kProgram),
+            "job.toml:3: cluster.churn is not for programs: motley has not started their workers; "
+            "remove it");
 }
 
 TEST(Events, OfLinksAreForSimulation) {

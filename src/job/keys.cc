@@ -260,12 +260,12 @@ constexpr Key<Job> kKeysAfterMethods[] = {
 
     {"cluster.churn.mtbf", &made_churn<&Churn::mtbf>, kTime,
      "mean seconds until a worker dies, of each worker; random deaths and returns need this and "
-     "`cluster.churn.mttr` (simulate)",
+     "`cluster.churn.mttr`",
      kChurn},
     {"cluster.churn.mttr", &made_churn<&Churn::mttr>, kTime,
-     "mean seconds until a worker joins in the place of one that has died (simulate)", kChurn},
+     "mean seconds until a worker joins in the place of one that has died", kChurn},
     {"cluster.churn.seed", &made_churn<&Churn::seed>, kAtLeast0,
-     "seed of these random times; 1 if not given (simulate)", kChurn},
+     "seed of these random times; 1 if not given", kChurn},
 };
 
 // Of entries in a list of tables.
@@ -298,7 +298,7 @@ constexpr Key<ClusterEvent> kEventKeys[] = {
      event<&ClusterEvent::server>,
      Range{0, 65535},
      "instead of `worker`: the number of a parameter server that dies or stands still, counted "
-     "from 0 (simulate)",
+     "from 0",
      {.instead_of = "worker"}},
     {"speed", event<&ClusterEvent::speed>, kSpeed, "its speed from then on", needed_for("speed")},
     {"bandwidth", event<&ClusterEvent::bandwidth>, kBytesPerSecond,

@@ -22,6 +22,17 @@ Gathering fitted_to(const Job& job, std::int64_t dataset, Gathering gathering) {
   return gathering;
 }
 
+// The workers that were there when this was noted.
+std::set<int> there_at_end(const std::vector<MemberRecord>& history) {
+  std::set<int> ids;
+  for (const MemberRecord& member : history) {
+    if (member.process.kind == ProcessKind::kWorker && !member.left) {
+      ids.insert(member.process.id);
+    }
+  }
+  return ids;
+}
+
 }  // namespace
 
 Coordinator::Impl::Impl(const Job& job, Task& task, RunMonitor& monitor, Gathering gathering)
@@ -50,9 +61,11 @@ Coordinator::Impl::Impl(const Job& job, Task& task, RunMonitor& monitor, Gatheri
     service_kept_.state() = gathering_.resume->part("service");
     membership_.go_on(membership_.ids(), position_.members, position_.seconds);
     server_membership_.go_on(all_servers(job), position_.members, position_.seconds);
+    position_.ids = membership_.ids();
     for (std::size_t rank = 0; rank < position_.bytes_sent.size(); ++rank) {
       roster_[static_cast<Rank>(rank)].bytes_before = position_.bytes_sent[rank];
     }
+    faults_.resume(position_.seconds, there_at_end(position_.members));
   }
 }
 
@@ -149,6 +162,10 @@ void Coordinator::Impl::finish() {
   }
   outcome_.terms = static_cast<int>(position_.term.number);
   outcome_.members = history();
+  if (!run_job_.cluster.has_quotas()) {
+    outcome_.ideal_samples_per_second =
+        ideal_rate(outcome_.members, run_job_.cluster, outcome_.seconds);
+  }
   outcome_.losses = position_.losses;
   if (end.evaluate) {
     evaluator_.add(std::move(*end.evaluate));
@@ -159,6 +176,7 @@ void Coordinator::Impl::dismiss_workers() {
   failures_.expect_exits();
   state_sender_.stop();
   control_.tell_all(Control::kLeave);
+  processes_.thaw_all();
   const Seconds deadline = node_.now() + kLeaveDeadline;
   watch_until([&] { return !processes_.any_running() || node_.now() > deadline; });
   processes_.kill_all();

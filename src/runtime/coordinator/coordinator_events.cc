@@ -38,6 +38,7 @@ void Coordinator::Impl::watch() {
   look_at_rendezvous();
   failures_.look(node_.now());
   look_at_losses();
+  look_at_faults(node_.now());
   look_at_links();
   look_at_stall();
   answer_requests();
@@ -321,12 +322,13 @@ void Coordinator::Impl::lose(const Loss& loss) {
   links_.forget(loss.process);
   fabric_.drop_peer(loss.process);
   members_.remove(loss.process);
+  const bool comes_back = takes_part && faults_.lose(id_of(state));
   if (takes_part) {
     why_broken_ = fmt::format("{} {}", name, loss.why);
     lost_.insert(id_of(state));
     (state.is_server ? server_membership_ : membership_).leave(state.id, node_.now(), loss.why);
   }
-  if (!failures_.expects_exits() && members_.respawn(state, node_.now())) {
+  if (!failures_.expects_exits() && !comes_back && members_.respawn(state, node_.now())) {
     decide(fmt::format("{} {} is started again", state.is_server ? "server" : "worker", state.id),
            "");
   }

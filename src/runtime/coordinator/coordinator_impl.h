@@ -4,6 +4,7 @@
 //   coordinator_terms.cc    one term after the other, and what a loss leaves
 //   coordinator_members.cc  who takes part in the next term, and what each of them gets
 //   coordinator_status.cc   what those who ask are told, and who waits for whom when nothing moves
+//   coordinator_faults.cc   what the job wants to happen to processes that were started here
 //   coordinator_events.cc   messages, losses, timeouts and signals; everything waits in
 //   watch_until()
 #pragma once
@@ -28,6 +29,7 @@
 #include "runtime/coordinator/failure_watch.h"
 #include "runtime/coordinator/members.h"
 #include "runtime/coordinator/method_service.h"
+#include "runtime/coordinator/planned_faults.h"
 #include "runtime/coordinator/stall_watch.h"
 #include "runtime/coordinator/state_inbox.h"
 #include "runtime/rendezvous/run_status.h"
@@ -138,6 +140,12 @@ class Coordinator::Impl final : private FabricSink {
   void look_at_stall();
   std::optional<Rank> rank_of(Rank process) const;
 
+  // coordinator_faults.cc
+  void look_at_faults(Seconds now);
+  void carry_out(const PlannedFault& fault);
+  std::optional<Rank> process_to_strike(ProcessId id) const;
+  void note_time();
+
   // coordinator_events.cc
   template <class Condition>
   void watch_until(Condition reached) {
@@ -208,6 +216,7 @@ class Coordinator::Impl final : private FabricSink {
   ControlSender control_{node_, fabric_, roster_};
   LocalProcesses& processes_ = members_.processes();
   FailureWatch failures_{members_, {gathering_.patience, run_job_.cluster.heartbeat}};
+  PlannedFaults faults_{run_job_.cluster};
   DeadlockWatch deadlock_;
   std::optional<StallWatch> stall_;  // of this term
   Seconds answered_ = 0;             // when the status was last set

@@ -242,21 +242,16 @@ void Coordinator::Impl::plan() {
 // The processes of the next term, by rank.
 std::vector<Rank> Coordinator::Impl::next_members() const {
   std::vector<Rank> members;
-  const auto add = [&](bool is_server, int id) {
-    const auto found = std::ranges::find_if(roster_.processes(), [&](const auto& item) {
-      const ProcessState& state = item.second;
-      const bool takes_part = state.admitted || roster_.is_member(item.first);
-      return state.is_server == is_server && state.id == id && takes_part && !state.can_leave;
-    });
-    MOTLEY_CHECK(found != roster_.processes().end(), "nobody is {} {}",
-                 is_server ? "server" : "worker", id);
-    members.push_back(found->first);
+  const auto add = [&](ProcessKind kind, int id) {
+    const auto process = roster_.taking_part({kind, id});
+    MOTLEY_CHECK(process, "nobody is {} {}", name_of(kind), id);
+    members.push_back(*process);
   };
   for (const int id : term_members_.workers) {
-    add(false, id);
+    add(ProcessKind::kWorker, id);
   }
   for (const int id : term_members_.servers) {
-    add(true, id);
+    add(ProcessKind::kServer, id);
   }
   return members;
 }

@@ -50,17 +50,15 @@ MemberStatus Coordinator::Impl::status_of(const MemberRecord& record) const {
     member.why = record.why;
     return member;
   }
-  const auto found = std::ranges::find_if(roster_.processes(), [&](const auto& item) {
-    return id_of(item.second) == record.process && item.second.admitted && !item.second.can_leave;
-  });
-  if (found == roster_.processes().end()) {
+  const auto process = roster_.taking_part(record.process);
+  if (!process) {
     return member;
   }
-  const auto& [process, state] = *found;
-  member.host = members_.host_of(process);
-  member.pid = members_.pid_of(process);
+  const ProcessState& state = roster_[*process];
+  member.host = members_.host_of(*process);
+  member.pid = members_.pid_of(*process);
   member.doing = state.wants_to_leave ? "is about to leave" : doing(state.activity);
-  const bool is_host = process == gathering_.host.rank;
+  const bool is_host = *process == gathering_.host.rank;
   member.cannot_leave = !run_job_.cluster.elastic ? kNotElastic : is_host ? kHosts : "";
   return member;
 }

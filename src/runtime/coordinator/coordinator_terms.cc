@@ -70,7 +70,7 @@ bool Coordinator::Impl::end_term() {
   watch_until([&] { return !checkpoint_.has_missing_states() || is_broken(); });
   forget_term();
   position_.end_term(job_, dataset_, used);
-  position_.seconds = node_.now();
+  note_time();
   const bool save = checkpoint_.is_wanted(is_over);
   if (is_broken() || (is_change_due() && !is_over)) {
     hold_in_order(save && !is_over);
@@ -178,10 +178,10 @@ void Coordinator::Impl::hold_after_cut() {
   }
   forget_term();
   cut_term_off(position_, job_, dataset_, next);
-  position_.seconds = node_.now();
   held_->cut_off = std::move(next);
   held_->state.put("service", service_kept_.state());
   held_->may_leave = true;
+  note_time();
 }
 
 // The term has ended in order, and members have changed since.

@@ -92,7 +92,7 @@ std::vector<Loss> FailureWatch::take_losses(std::int64_t samples, Seconds now) {
     // Whoever was not started here comes back by itself, or does not. A newcomer disturbs nobody.
     const ProcessState& state = members_.roster()[process];
     const bool takes_part = members_.roster().is_member(process) || state.admitted;
-    if (state.pid != 0 && takes_part) {
+    if (state.pid != 0 && takes_part && !state.dies_as_planned) {
       const std::string name = members_.roster().name(process);
       const auto before = lost_at_.find(name);
       if (before != lost_at_.end() && before->second == samples) {

@@ -4,8 +4,8 @@
 //
 // A loss is a signal that killed a process, silence, or a broken connection. A process that reports
 // a failure or exits on its own has failed. So has a member that was started here and is lost twice
-// at the same step. Until training begins, and in a run that is not elastic, every loss is a
-// failure.
+// at the same step, unless the job wants it to die. Until training begins, and in a run that is not
+// elastic, every loss is a failure.
 #pragma once
 
 #include <map>
@@ -45,8 +45,6 @@ class FailureWatch {
   std::vector<Loss> take_losses(std::int64_t samples, Seconds now);
   // From now on processes exit and become silent because they were told to leave.
   void expect_exits() { leaving_ = true; }
-  // They go on after all.
-  void expect_no_exits() { leaving_ = false; }
   bool expects_exits() const { return leaving_; }
   // Throws RunFailed.
   void throw_root_cause(Seconds now) const;

@@ -2,6 +2,8 @@
 // quotas that hold the workers to the job's speeds. The processes never outlive this object.
 #pragma once
 
+#include <signal.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,8 @@ class LocalProcesses {
 
   std::optional<ChildExit> poll() { return children_.poll(); }
   bool any_running() const { return children_.any_running(); }
+  void signal(Rank process, int number) const { children_.signal(process, number); }
+  void thaw_all() const { children_.signal_all(SIGCONT); }
   void kill(Rank process) { children_.kill(process); }
   void kill_all() { children_.kill_all(); }
 

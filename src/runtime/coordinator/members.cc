@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cluster/fault_plan.h"
 #include "motley/sync/method.h"
 #include "runtime/launch/first_failure.h"
 #include "runtime/rendezvous/addresses.h"
@@ -55,16 +56,21 @@ void Members::throw_if_hopeless(Seconds now) const {
 
 bool Members::respawn(const ProcessState& lost, Seconds now) {
   const std::string name = fmt::format("{} {}", lost.is_server ? "server" : "worker", lost.id);
-  if (lost.pid == 0 || respawned_[name] >= job_.cluster.respawn) {
+  if (lost.pid == 0 || respawned_[name] >= most_respawns(job_.cluster, id_of(lost).kind)) {
     return false;
   }
   ++respawned_[name];
-  const Rank process = rendezvous_->add_place();
-  ProcessState& state = roster_.add(process, lost.id, lost.is_server);
-  state.heard = now;
-  const auto worker = lost.is_server ? std::nullopt : std::optional(lost.id);
-  state.pid = processes_.start(process, worker, local_rendezvous(), gathering_.host.token);
+  start_newcomer(id_of(lost), now);
   return true;
+}
+
+void Members::start_newcomer(ProcessId id, Seconds now) {
+  const bool is_server = id.kind == ProcessKind::kServer;
+  const Rank process = rendezvous_->add_place();
+  ProcessState& state = roster_.add(process, id.id, is_server);
+  state.heard = now;
+  const auto worker = is_server ? std::nullopt : std::optional(id.id);
+  state.pid = processes_.start(process, worker, local_rendezvous(), gathering_.host.token);
 }
 
 void Members::take_newcomers(Seconds now) {

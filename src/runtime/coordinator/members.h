@@ -37,6 +37,8 @@ class Members {
   // A worker or server that was started here and is lost is started again, as a newcomer with a new
   // number, unless that has happened too often. Returns whether it is.
   bool respawn(const ProcessState& lost, Seconds now);
+  // Starts another process on this machine, which joins as this worker or server if it can.
+  void start_newcomer(ProcessId id, Seconds now);
   // Late peers, and those that were started again, become part of the roster.
   void take_newcomers(Seconds now);
   // This process is gone, or is to be gone.

@@ -53,6 +53,13 @@ std::optional<Rank> Roster::member_of(int worker) const {
   return std::nullopt;
 }
 
+std::optional<Rank> Roster::taking_part(ProcessId id) const {
+  const auto found = std::ranges::find_if(processes_, [&](const auto& item) {
+    return id_of(item.second) == id && item.second.admitted && !item.second.can_leave;
+  });
+  return found == processes_.end() ? std::nullopt : std::optional(found->first);
+}
+
 std::vector<Rank> Roster::missing() const {
   std::vector<Rank> missing;
   for (const Rank process : members_) {

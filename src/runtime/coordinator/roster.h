@@ -34,8 +34,9 @@ struct ProcessState {
   bool wants_to_leave = false;
   bool admitted = false;   // it takes part, at the latest from the next term on
   bool can_leave = false;  // it was told to leave: its exit is no loss
-  Activity activity;       // last reported
-  WorkerFigures figures;   // totals, last reported
+  bool dies_as_planned = false;
+  Activity activity;      // last reported
+  WorkerFigures figures;  // totals, last reported
   // Sent by the worker of this id before this process started, as far as its state says.
   std::int64_t bytes_before = 0;
   std::int64_t bytes_sent = 0;  // by this process, last told
@@ -84,6 +85,8 @@ class Roster {
   bool is_worker(Rank process) const { return contains(process) && !(*this)[process].is_server; }
   // The process of this worker, if it is a member.
   std::optional<Rank> member_of(int worker) const;
+  // The process of this worker or server, if it is one or will be one in the next term.
+  std::optional<Rank> taking_part(ProcessId id) const;
 
   // Of those who are members: whether it holds for all of them that are still here.
   template <class Condition>

@@ -42,6 +42,24 @@ void Membership::leave(int id, Seconds at, const std::string& why) {
   }
 }
 
+std::optional<double> ideal_rate(const std::vector<MemberRecord>& history,
+                                 const ClusterSpec& cluster, Seconds seconds) {
+  const bool has_changed = std::ranges::any_of(
+      history, [](const MemberRecord& each) { return each.left || each.joined > 0; });
+  if (!has_changed || cluster.unit <= 0 || seconds <= 0) {
+    return std::nullopt;
+  }
+  double ideal = 0;
+  for (const MemberRecord& member : history) {
+    const auto id = static_cast<std::size_t>(member.process.id);
+    const double speed = id < cluster.speeds.size() ? cluster.speeds[id] : 1;
+    const bool computes = member.process.kind == ProcessKind::kWorker;
+    const Seconds there = std::min(member.left.value_or(seconds), seconds) - member.joined;
+    ideal += computes ? std::max(there, 0.0) / seconds * speed / cluster.unit : 0;
+  }
+  return ideal;
+}
+
 MemberChange change_of(const std::vector<int>& before, const std::vector<int>& now,
                        const std::set<int>& lost) {
   MemberChange change{.before = static_cast<int>(before.size()), .previous = {}};
@@ -54,8 +72,7 @@ MemberChange change_of(const std::vector<int>& before, const std::vector<int>& n
   return change;
 }
 
-void Membership::go_on(const std::vector<int>& ids, const std::vector<MemberRecord>& history,
-                       Seconds at) {
+void Membership::go_on(std::vector<int> ids, const std::vector<MemberRecord>& history, Seconds at) {
   const std::string why =
       fmt::format("the run went on from a checkpoint with other {}s", name_of(kind_));
   history_.clear();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/cluster/spec.h"
 #include "record/summary.h"
 #include "sync/refit.h"
 
@@ -32,13 +33,18 @@ class Membership {
   // Everybody who was there, in the order of joining.
   const std::vector<MemberRecord>& history() const { return history_; }
   // A run goes on from a checkpoint, with these. In the history only those of its kind count.
-  void go_on(const std::vector<int>& ids, const std::vector<MemberRecord>& history, Seconds at);
+  void go_on(std::vector<int> ids, const std::vector<MemberRecord>& history, Seconds at);
 
  private:
   ProcessKind kind_;
   std::vector<int> ids_;
   std::vector<MemberRecord> history_;
 };
+
+// Samples per second that the workers could have computed so far, each in the time in which it was
+// there. nullopt if the members never changed, or the cluster is not paced.
+std::optional<double> ideal_rate(const std::vector<MemberRecord>& history,
+                                 const ClusterSpec& cluster, Seconds seconds);
 
 // Who the members of a term are that has these ids, seen from one that had those before. Whoever
 // was lost and came back under the same id is a newcomer. Ids ascend.

@@ -53,5 +53,31 @@ TEST(Membership, GoesOnFromACheckpointWithOthers) {
   EXPECT_EQ(members.history().back().process.id, 3);
 }
 
+TEST(Membership, GoesOnWithThoseItHas) {
+  Membership before(3);
+  before.leave(1, 1, "was lost");
+  before.join(7, 2, "joined");
+  Membership members(3);
+  members.go_on(members.ids(), before.history(), 7);
+  EXPECT_EQ(members.ids(), (Ids{0, 1, 2}));
+  EXPECT_EQ(members.history().back().process.id, 1);
+}
+
+TEST(Membership, TheIdealRateIsOfThoseWhoWereThere) {
+  ClusterSpec cluster;
+  cluster.speeds = {1, 0.5};
+  cluster.unit = 0.1;
+  Membership members(2);
+  EXPECT_FALSE(ideal_rate(members.history(), cluster, 10));
+  members.leave(1, 4, "was lost");
+  EXPECT_DOUBLE_EQ(*ideal_rate(members.history(), cluster, 10), 10 + 0.4 * 5);
+  members.join(2, 5, "joined");  // beyond the list its speed is 1
+  EXPECT_DOUBLE_EQ(*ideal_rate(members.history(), cluster, 10), 10 + 0.4 * 5 + 0.5 * 10);
+  members.join(3, 11, "joined");  // after the last step
+  EXPECT_DOUBLE_EQ(*ideal_rate(members.history(), cluster, 10), 10 + 0.4 * 5 + 0.5 * 10);
+  cluster.unit = 0;
+  EXPECT_FALSE(ideal_rate(members.history(), cluster, 10));
+}
+
 }  // namespace
 }  // namespace motley

@@ -14,11 +14,6 @@ constexpr std::size_t kLookAhead = 100'000;
 
 }  // namespace
 
-bool Present::has(ProcessId process) const {
-  return process.kind == ProcessKind::kWorker ? workers.has(process.id)
-                                              : std::ranges::binary_search(servers, process.id);
-}
-
 void FrozenTime::state(Archive& archive) {
   archive("kind", process.kind);
   archive("id", process.id);
@@ -31,11 +26,10 @@ void MemberEvents::Return::state(Archive& archive) {
   archive("at", at);
 }
 
-// A machine that vanishes with its worker (churn) cannot start it again.
 MemberEvents::MemberEvents(const ClusterSpec& cluster)
     : plan_(cluster),
       heartbeat_(cluster.heartbeat),
-      respawns_most_(cluster.churn ? 0 : cluster.respawn) {}
+      respawns_most_(most_respawns(cluster, ProcessKind::kWorker)) {}
 
 void MemberEvents::pull() {
   pulled_.push_back(*plan_.peek());
@@ -160,32 +154,30 @@ std::optional<ClusterEvent> MemberEvents::take_leaving(const Present& members) {
   return std::nullopt;
 }
 
-// nullopt if it concerns nobody who is there.
+// nullopt if nothing changes for now.
 std::optional<ClusterEvent> MemberEvents::apply_planned(const Present& members, bool is_in_order) {
-  ClusterEvent event = pulled_.front();
+  const std::optional<ClusterEvent> event = event_for(pulled_.front(), members);
+  taken_until_ = pulled_.front().at;
   pulled_.pop_front();
-  taken_until_ = event.at;
-  const bool is_there = members.has(event.process());
-  if (event.kind == EventKind::kJoins) {
-    event.worker = is_there ? members.workers.lowest_free() : event.worker;
-    return event;
-  }
-  if (event.kind == EventKind::kLeaves && is_there && !is_in_order) {
-    leaving_.push_back(event.worker);
+  if (event && event->kind == EventKind::kLeaves && !is_in_order) {
+    leaving_.push_back(event->worker);
     return std::nullopt;
   }
-  if (event.kind == EventKind::kFreezes && is_there) {
-    frozen_.push_back({event.process(), event.at, event.at + event.seconds});
-    FrozenTime& its = frozen_.back();
-    for (FrozenTime& other : frozen_) {  // one that goes on is one
-      if (&other != &its && other.process == its.process && its.from <= other.until) {
-        other.until = std::max(other.until, its.until);
-        frozen_.pop_back();
-        break;
-      }
+  if (event && event->kind == EventKind::kFreezes) {
+    freeze({event->process(), event->at, event->at + event->seconds});
+    return std::nullopt;
+  }
+  return event;
+}
+
+void MemberEvents::freeze(const FrozenTime& time) {
+  for (FrozenTime& other : frozen_) {  // one that goes on is one
+    if (other.process == time.process && time.from <= other.until) {
+      other.until = std::max(other.until, time.until);
+      return;
     }
   }
-  return is_there && event.kind != EventKind::kFreezes ? std::optional(event) : std::nullopt;
+  frozen_.push_back(time);
 }
 
 std::optional<ClusterEvent> MemberEvents::lose_silent(const FrozenTime& silent) {
@@ -232,9 +224,7 @@ std::optional<Seconds> MemberEvents::next_join(Seconds until) {
 
 void MemberEvents::skip_until(Seconds now) {
   taken_until_ = now;
-  while (plan_.peek() && plan_.peek()->at <= now) {
-    plan_.pop();
-  }
+  plan_.skip_until(now);
 }
 
 void MemberEvents::state(Archive& archive) {

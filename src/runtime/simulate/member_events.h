@@ -13,23 +13,12 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "cluster/fault_plan.h"
-#include "runtime/run/membership.h"
+#include "runtime/run/present.h"
 
 namespace motley {
-
-// Who takes part in a term.
-struct Present {
-  Present(const Membership& its_workers, std::span<const int> its_servers = {})
-      : workers(its_workers), servers(its_servers) {}
-  bool has(ProcessId process) const;
-
-  const Membership& workers;
-  std::span<const int> servers;  // ids, ascending
-};
 
 // A time in which a process stands still.
 struct FrozenTime {
@@ -81,6 +70,7 @@ class MemberEvents {
   std::optional<FrozenTime> first_silence(const std::vector<FrozenTime>& frozen) const;
   std::optional<ClusterEvent> lose_silent(const FrozenTime& silent);
   std::optional<ClusterEvent> apply_planned(const Present& members, bool is_in_order);
+  void freeze(const FrozenTime& time);
   std::optional<ClusterEvent> take_leaving(const Present& members);
 
   FaultPlan plan_;

@@ -423,7 +423,8 @@ RunOutcome Simulation::outcome() {
   end.outcome.terms = static_cast<int>(term().number) + (has_terms() ? 0 : 1);
   end.outcome.members = history();
   end.outcome.losses = position_.losses;
-  end.outcome.ideal_samples_per_second = ideal_rate(end.outcome.seconds);
+  end.outcome.ideal_samples_per_second =
+      ideal_rate(end.outcome.members, run_job_.cluster, end.outcome.seconds);
   end.outcome.simulated_events = events();
   if (end.evaluate) {
     evaluate(*end.evaluate);

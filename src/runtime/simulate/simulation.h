@@ -93,7 +93,6 @@ class Simulation {
   State state_of_next(const State& state, const std::optional<Continuation>& cut_off) const;
   void go_on_with_members(const State& state, const std::optional<Continuation>& cut_off);
   std::vector<MemberRecord> history() const;
-  std::optional<double> ideal_rate(Seconds seconds) const;
   void decide(const std::string& what, const std::string& why);
   std::optional<Rank> rank_of(ProcessId process) const;
   Present present() const { return {members_, term_members_.servers}; }

@@ -216,22 +216,6 @@ std::vector<MemberRecord> Simulation::history() const {
   return all;
 }
 
-// Of those who were there, each for its time.
-std::optional<double> Simulation::ideal_rate(Seconds seconds) const {
-  const ClusterSpec& cluster = run_job_.cluster;
-  if (!has_member_events_ || cluster.unit <= 0 || seconds <= 0) {
-    return std::nullopt;
-  }
-  double ideal = 0;
-  for (const MemberRecord& member : members_.history()) {
-    const auto id = static_cast<std::size_t>(member.process.id);
-    const double speed = id < cluster.speeds.size() ? cluster.speeds[id] : 1;
-    const Seconds there = std::min(member.left.value_or(seconds), seconds) - member.joined;
-    ideal += std::max(there, 0.0) / seconds * speed / cluster.unit;
-  }
-  return ideal;
-}
-
 void Simulation::decide(const std::string& what, const std::string& why) {
   service_journal_.add({position_.seconds, "members", what, why});
 }
