@@ -2,6 +2,9 @@
 // with common steps learn the same as without faults. A seed that fails is printed.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
+#include "base/random.h"
 #include "runtime/simulate/simulate.h"
 #include "sync/registry.h"
 #include "tests/elastic_run.h"
@@ -103,37 +106,70 @@ class RateMonitor final : public RunMonitor {
   void on_metric(const Metric&) override {}
   std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return false; }
-  double seconds_per_step(Seconds from, Seconds to, double batch) const {
-    const auto at = [&](Seconds moment) {
-      return *std::ranges::find_if(seen, [&](const auto& each) { return each.seconds >= moment; });
-    };
-    const RunProgress first = at(from);
-    const RunProgress last = at(to);
-    return (last.seconds - first.seconds) /
-           (static_cast<double>(last.samples - first.samples) / batch);
+  // The mean of `count` steps, from `skipped` steps after that moment on.
+  double seconds_per_step(Seconds moment, std::size_t skipped, std::size_t count) const {
+    const auto after =
+        std::ranges::find_if(seen, [&](const auto& each) { return each.seconds >= moment; });
+    const auto first = static_cast<std::size_t>(after - seen.begin()) + skipped;
+    return (seen.at(first + count).seconds - seen.at(first).seconds) / static_cast<double>(count);
   }
   std::vector<RunProgress> seen;
 };
 
-// Chao's claim, live: whatever a worker can do shortens the steps. Batches of 640; 1 ms a
-// sample.
+// Chao's claim, live: whatever a worker can do shortens the steps, and that within two windows.
+// Batches of 640; 1 ms a sample.
 TEST(Elastic, AWorkerThatJoinsShortensStepsAndOneThatIsLostCostsItsShare) {
-  Job job = simulated_job("all_reduce", {1, 1, 1, 0.5}, 640, 700);
-  job.cluster.unit = 0.001;
+  Job job = simulated_job("all_reduce", {1, 1, 1, 0.5, 0.25}, 640, 700);
   job.cluster.respawn = 0;
   job.strategy.allocation = "adaptive";
-  job.cluster.events = {{.at = 50, .kind = EventKind::kJoins, .worker = 4},
-                        {.at = 90, .kind = EventKind::kDies, .worker = 0}};
+  job.cluster.events = {{.at = 0, .kind = EventKind::kLeaves, .worker = 4},
+                        {.at = 30, .kind = EventKind::kJoins, .worker = 4},  // the slowest
+                        {.at = 60, .kind = EventKind::kDies, .worker = 0},
+                        {.at = 90, .kind = EventKind::kJoins, .worker = 0}};
   RateMonitor monitor;
   PhantomTask task(6400, 1000);
   const RunOutcome outcome = simulate(job, task, monitor);
-  EXPECT_NEAR(monitor.seconds_per_step(30, 45, 640), 0.64 / 3.5, 0.03 * 0.64 / 3.5);
-  EXPECT_NEAR(monitor.seconds_per_step(60, 85, 640), 0.64 / 4.5, 0.03 * 0.64 / 4.5);
-  EXPECT_NEAR(monitor.seconds_per_step(100, 110, 640), 0.64 / 3.5, 0.03 * 0.64 / 3.5);
-  EXPECT_EQ(outcome.members.size(), 5U);
+  const auto windows = 2 * static_cast<std::size_t>(job.strategy.adaptive.window);
+  const auto expect_speed_after = [&](Seconds event, double speed) {
+    EXPECT_NEAR(monitor.seconds_per_step(event, windows, windows), 0.64 / speed,
+                0.03 * 0.64 / speed)
+        << "after " << event << " s";
+  };
+  expect_speed_after(1, 3.5);
+  expect_speed_after(30, 3.75);
+  expect_speed_after(60, 2.75);
+  expect_speed_after(90, 3.75);
+  EXPECT_EQ(outcome.members.size(), 7U);
   EXPECT_EQ(outcome.members[0].why, "was lost");
   EXPECT_EQ(outcome.losses.samples_redealt, 640);
   EXPECT_EQ(outcome.losses.updates_lost, 0);
+}
+
+// Whoever is lost, and whenever: within two windows the others compute as much as they can.
+TEST(Elastic, WithinTwoWindowsAfterALossTheSurvivorsAreUsed) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Random random(seed);
+    std::vector<double> speeds;
+    for (std::uint64_t workers = 3 + random.below(14); speeds.size() < workers;) {
+      speeds.push_back(0.25 + 1.75 * random.uniform());
+    }
+    const auto batch = static_cast<std::int64_t>(256 * speeds.size());
+    Job job = simulated_job("all_reduce", speeds, batch, 100);
+    job.seed = seed;
+    job.cluster.respawn = 0;
+    job.strategy.allocation = "adaptive";
+    const auto lost = static_cast<int>(random.below(speeds.size()));
+    const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
+    const Seconds step = 1e-3 * static_cast<double>(batch) / all;
+    const Seconds at = step * (5 + 40 * random.uniform());
+    job.cluster.events = {{.at = at, .kind = EventKind::kDies, .worker = lost}};
+    RateMonitor monitor;
+    PhantomTask task(60'000, 1000);
+    simulate(job, task, monitor);
+    const double rate = static_cast<double>(batch) / monitor.seconds_per_step(at, 20, 20);
+    EXPECT_GE(rate, 0.97 * (all - speeds[static_cast<std::size_t>(lost)]) / 1e-3)
+        << "seed " << seed;
+  }
 }
 
 std::string failure_of(const Job& job) {

@@ -1,8 +1,10 @@
 // What happens to a real run when its processes are killed, stopped or told to end: it ends in
 // time, says who failed and why, and leaves no process running and no file incomplete.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -223,6 +225,48 @@ TEST_F(Failure, WorkersDoNotOutliveAKilledCoordinator) {
 }
 
 // The run directory exists before the first worker: the signal comes while they start.
+// A worker that has too little memory for torch says so, and the coordinator too.
+TEST(StartUp, AWorkerWithoutMemoryIsNamed) {
+  ScratchDir scratch;
+  const std::string out = scratch.file("run");
+  Process process({MOTLEY_PROGRAM, "train", scratch.write("job.toml", kJob), "--out", out, "--set",
+                   "cluster.workers=1", "--listen", "127.0.0.1:0"});
+  ASSERT_TRUE(eventually([&] { return fs::exists(out + "/rendezvous.json"); }));
+  const auto run_at = nlohmann::json::parse(read_file(out + "/rendezvous.json"));
+  const std::string script = fmt::format(
+      "ulimit -v 300000; MOTLEY_TOKEN={} exec \"$0\" worker --join {}",
+      run_at.at("token").get<std::string>(), run_at.at("address").get<std::string>());
+  const Finished worker = run({"/bin/bash", "-c", script, MOTLEY_PROGRAM});
+  EXPECT_EQ(worker.code, 1);
+  EXPECT_EQ(std::count(worker.err.begin(), worker.err.end(), '\n'), 1) << worker.err;
+  EXPECT_NE(worker.err.find("(this process may use 292 MB: ulimit -v)"), std::string::npos)
+      << worker.err;
+  const Finished finished = process.wait();
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_NE(finished.err.find("worker 0 (pid "), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("(this process may use 292 MB: ulimit -v)"), std::string::npos)
+      << finished.err;
+}
+
+// Who dies when, in a run whose workers are started elsewhere: nobody here could do it.
+TEST(StartUp, FaultsOfWorkersThatAreStartedElsewhereAreRefused) {
+  ScratchDir scratch;
+  const std::string job = scratch.write("job.toml", kJob);
+  const std::pair<const char*, const char*> cases[] = {
+      {"cluster.event=[{at=1,kind='dies',worker=0}]",
+       "--listen: the cluster.event of kind \"dies\" at 1 s is only for workers started here"},
+      {"cluster.churn={mtbf=1,mttr=1}", "--listen: cluster.churn is only for workers started here"},
+  };
+  for (const auto& [setting, message] : cases) {
+    const Finished finished =
+        run({MOTLEY_PROGRAM, "train", job, "--set", setting, "--listen", "127.0.0.1:0"},
+            scratch.path());
+    EXPECT_EQ(finished.code, 2);
+    EXPECT_EQ(finished.err, std::string("motley: ") + message + "\n");
+    EXPECT_FALSE(fs::exists(scratch.file("runs")));
+  }
+}
+
 TEST(StartUp, SigintIsNotLost) {
   ScratchDir scratch;
   const std::string out = scratch.file("run");

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/reason.h"
 #include "cli/commands.h"
 #include "compute/load.h"
 #include "runtime/calibrate/link_probe.h"
@@ -82,9 +83,9 @@ int worker_command(const WorkerFlags& flags) {
                      [&](JoinedSession& session) { take_part(session, loaded); });
   } catch (const Refused& refused) {
     return refuse(fmt::format("--join {}", refused.what()));
-  } catch (const std::exception& error) {
+  } catch (...) {
     if (!flags.quiet) {
-      spdlog::error("the run failed: {}", error.what());
+      spdlog::error("the run failed: {}", plain_reason(std::current_exception()));
     }
     return kRunFailed;
   }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/reason.h"
 #include "job/choices.h"
 
 namespace motley {
@@ -41,7 +42,8 @@ MakeTorchTask find_maker() {
     symbol = library ? dlsym(library, kMakerName) : nullptr;
   }
   if (!symbol) {
-    throw std::runtime_error(fmt::format("torch cannot be loaded: {}", dlerror()));
+    throw std::runtime_error(
+        fmt::format("torch cannot be loaded: {}{}", dlerror(), memory_limit()));
   }
   return reinterpret_cast<MakeTorchTask>(symbol);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <utility>
 
 namespace motley {
 namespace {
@@ -70,6 +71,7 @@ bool Driver::wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline
                   const std::function<bool()>& ready) {
   HandOver hand_over(*this);
   while (!ready()) {
+    rethrow_failure();
     const auto now = Clock::now();
     if (now >= deadline) {
       return false;
@@ -115,11 +117,26 @@ void Driver::drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration 
   driving_thread_ = std::this_thread::get_id();
   const bool stay_awake = who == Who::kWaiter && waits_are_short_;
   lock.unlock();
-  if (!stay_awake || !drive_awake()) {
-    io_.run_one_for(patience);
+  std::exception_ptr failure;
+  try {
+    if (!stay_awake || !drive_awake()) {
+      io_.run_one_for(patience);
+    }
+  } catch (...) {  // memory is short: others can still drive, and somebody has to learn of it
+    failure = std::current_exception();
   }
   lock.lock();
   driving_ = Who::kNobody;
+  if (failure) {
+    failure_ = failure_ ? failure_ : failure;
+    changed_.notify_all();
+  }
+}
+
+void Driver::rethrow_failure() {
+  if (failure_) {
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
 }
 
 // Polls without sleeping: waking a sleeping core takes longer than most messages travel. Yields, so

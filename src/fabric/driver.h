@@ -12,6 +12,7 @@
 #include <asio/io_context.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -31,7 +32,8 @@ class Driver {
   std::mutex& mutex() { return mutex_; }
 
   // Waits until ready() or the deadline, running I/O meanwhile; returns the last ready(). `lock`
-  // must hold mutex(), which is also held when ready() is called. ready() may throw.
+  // must hold mutex(), which is also held when ready() is called. ready() may throw. If a handler
+  // has thrown since, on whichever thread, its exception is thrown here, once.
   bool wait(std::unique_lock<std::mutex>& lock, Clock::time_point deadline,
             const std::function<bool()>& ready);
   // The same without running I/O, accurate to a microsecond: for pacing.
@@ -47,6 +49,7 @@ class Driver {
   // Runs one handler if one is due within `patience`. Releases the lock meanwhile.
   void drive(std::unique_lock<std::mutex>& lock, Who who, Clock::duration patience);
   bool drive_awake();
+  void rethrow_failure();
 
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
@@ -59,6 +62,7 @@ class Driver {
   bool waits_are_short_ = false;
   Clock::time_point left_;  // when a thread last returned from wait()
   bool stopping_ = false;
+  std::exception_ptr failure_;  // of a handler
   std::condition_variable background_;
   std::thread thread_;
 };

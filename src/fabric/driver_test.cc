@@ -5,6 +5,7 @@
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <atomic>
+#include <new>
 #include <vector>
 
 namespace motley {
@@ -95,6 +96,38 @@ TEST(Driver, ManyThreadsEachSeeTheirOwn) {
     thread.join();
   }
   EXPECT_EQ(finished, kThreads);
+}
+
+// A handler that throws must not keep others from driving.
+TEST(Driver, AHandlerThatThrowsIsHeardOfByWhoeverWaits) {
+  Driver driver;
+  int value = 0;
+  std::unique_lock lock(driver.mutex());
+  set_by_handler(driver, value, 1);
+  ASSERT_TRUE(driver.wait(lock, Driver::Clock::now() + 10s, [&] { return value == 1; }));
+  asio::post(driver.io(), [] { throw std::bad_alloc(); });
+  EXPECT_THROW(driver.wait(lock, Driver::Clock::now() + 10s, [] { return false; }), std::bad_alloc);
+  EXPECT_TRUE(lock.owns_lock());
+  set_by_handler(driver, value, 2);
+  EXPECT_TRUE(driver.wait(lock, Driver::Clock::now() + 10s, [&] { return value == 2; }));
+}
+
+TEST(Driver, AHandlerThatThrowsInTheBackgroundIsHeardOfLater) {
+  Driver driver;
+  std::atomic<bool> ran = false;
+  asio::post(driver.io(), [&] {
+    ran = true;
+    throw std::bad_alloc();
+  });
+  const auto deadline = Driver::Clock::now() + 10s;
+  while (!ran && Driver::Clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  int value = 0;
+  std::unique_lock lock(driver.mutex());
+  EXPECT_THROW(driver.wait(lock, Driver::Clock::now() + 10s, [] { return false; }), std::bad_alloc);
+  set_by_handler(driver, value, 1);
+  EXPECT_TRUE(driver.wait(lock, Driver::Clock::now() + 10s, [&] { return value == 1; }));
 }
 
 }  // namespace

@@ -157,6 +157,21 @@ TEST(Coordinator, AWorkerThatCannotLoadIsTheReason) {
   EXPECT_NE(reason.find("failed: the data is not there"), std::string::npos) << reason;
 }
 
+TEST(Coordinator, AWorkerThatCannotLoadForLackOfMemoryIsTheReason) {
+  const std::string reason = failure_of(toy_job({"name=hungry"}));
+  EXPECT_NE(reason.find("failed: out of memory"), std::string::npos) << reason;
+}
+
+TEST(Coordinator, AWorkerWithStepsLongerThanTheHeartbeatIsThere) {
+  QuietMonitor monitor;
+  const RunOutcome outcome = train_toy(
+      toy_job({"cluster.workers=2", "cluster.heartbeat=2", "cluster.unit=0.1", "train.steps=1"}),
+      monitor);
+  EXPECT_EQ(outcome.samples, 50);
+  EXPECT_GT(outcome.seconds, 2.4);
+  EXPECT_EQ(outcome.terms, 1);
+}
+
 TEST(Coordinator, AWorkerThatIsKilledIsTheReason) {
   const std::string reason = failure_of(toy_job({"name=deadly"}));
   EXPECT_NE(reason.find("was killed by signal 9 (Killed)"), std::string::npos) << reason;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/reason.h"
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/rendezvous.h"
 #include "runtime/worker/worker.h"
@@ -52,6 +53,7 @@ void JoinedSession::join() {
 bool JoinedSession::is_server() const { return worker_->is_server(); }
 
 void JoinedSession::train(const Job& job, Replica& replica, std::int64_t training_samples) {
+  answers_ = true;
   is_elastic_ = job.cluster.elastic;
   const TerminationWatch watch([&] {
     if (job.cluster.elastic) {
@@ -65,6 +67,7 @@ void JoinedSession::train(const Job& job, Replica& replica, std::int64_t trainin
 }
 
 void JoinedSession::run_server(const Job& job) {
+  answers_ = true;
   const TerminationWatch watch([] {});
   try {
     if (const Status status = worker_->run_server(job); !status) {
@@ -95,7 +98,16 @@ SessionEnd JoinedSession::end() const {
           .trained = end.trained};
 }
 
-void JoinedSession::give_up(const std::string& why) { worker_->fail({kAnyRank, why}); }
+void JoinedSession::give_up(const std::string& why) {
+  answers_ = true;
+  worker_->fail({kAnyRank, why});
+}
+
+void JoinedSession::give_up_unless_told(const std::exception_ptr& error) {
+  if (!answers_) {
+    give_up(plain_reason(error));
+  }
+}
 
 void take_part_in_run(const Joining& joining, const std::function<void(JoinedSession&)>& body) {
   using Clock = std::chrono::steady_clock;
@@ -109,7 +121,12 @@ void take_part_in_run(const Joining& joining, const std::function<void(JoinedSes
     JoinedSession session(joining);
     try {
       session.join();
-      body(session);
+      try {
+        body(session);
+      } catch (...) {
+        session.give_up_unless_told(std::current_exception());
+        throw;
+      }
       if (const auto remark = session.remark()) {
         say(*remark);
       }

@@ -61,6 +61,8 @@ class JoinedSession {
   void run_server(const Job& job);
   // Tells the other ranks that this process cannot take part, and why. The run fails.
   void give_up(const std::string& why);
+  // The same if none of these has been called: nobody has been told.
+  void give_up_unless_told(const std::exception_ptr& error);
 
   // Call when it is over.
   SessionEnd end() const;
@@ -74,6 +76,7 @@ class JoinedSession {
   std::unique_ptr<Worker> worker_;
   std::string job_text_;
   bool is_elastic_ = true;
+  bool answers_ = false;  // train(), run_server() or give_up() tells the others of a failure
 };
 
 // Joins a run and takes part in it until it is over, has failed or this process has left it. `body`

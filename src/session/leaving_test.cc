@@ -240,6 +240,35 @@ TEST(Leaving, ARunThatIsNotElasticEndsInOrder) {
   EXPECT_EQ(run.checkpoints().back(), outcome.samples);
 }
 
+class WithoutMemory : public testing::TestWithParam<std::string> {};
+
+// A worker that gets no more memory fails, wherever that is noticed: in a step, or while a thread
+// that helps receives a message. It neither spins nor falls silent.
+TEST_P(WithoutMemory, AWorkerSaysSo) {
+  setenv("MALLOC_MMAP_THRESHOLD_", "65536", 1);
+  setenv("MALLOC_ARENA_MAX", "1", 1);
+  OpenRun run(open_job({"strategy.sync=" + GetParam(), "data.features=100000", "data.samples=60",
+                        "cluster.workers=2"}));
+  Process* hungry = nullptr;
+  run.then(200, [&] { hungry = &run.start({"--once"}, "no memory"); });
+  run.once([&] { return run.decided("worker 2 (pid") > 0; }, [] {});
+  run.then(1'000'000, [] {});
+  const std::string why = run.why_it_failed();
+  unsetenv("MALLOC_MMAP_THRESHOLD_");
+  unsetenv("MALLOC_ARENA_MAX");
+  EXPECT_EQ(why.find("worker 2 (pid "), 0U) << why;
+  EXPECT_NE(why.find("failed: out of memory (this process may use 1 MB: ulimit -v)"),
+            std::string::npos)
+      << why;
+  const Finished finished = hungry->wait(std::chrono::seconds(10));
+  EXPECT_EQ(finished.code, 1);
+  EXPECT_EQ(std::ranges::count(finished.err, '\n'), 1) << finished.err;
+  EXPECT_NE(finished.err.find("out of memory"), std::string::npos) << finished.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Leaving, WithoutMemory, testing::Values("all_reduce", "ad_psgd", "ps_asp"),
+                         [](const auto& param) { return param.param; });
+
 }  // namespace
 }  // namespace motley::leaving_test
 

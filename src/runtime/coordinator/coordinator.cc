@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/reason.h"
 #include "runtime/coordinator/coordinator_impl.h"
 #include "runtime/rendezvous/token.h"
 #include "runtime/run/member_job.h"
@@ -48,9 +49,11 @@ Coordinator::Impl::Impl(const Job& job, Task& task, RunMonitor& monitor, Gatheri
       dataset_(task.training_samples()),
       logic_(rules_of(job, dataset_)),
       evaluator_(task),
-      state_sender_([this](Rank to, std::int64_t number, std::vector<std::byte> chunk) {
-        control_.tell_state(to, number, std::move(chunk));
-      }),
+      state_sender_(
+          [this](Rank to, std::int64_t number, std::vector<std::byte> chunk) {
+            control_.tell_state(to, number, std::move(chunk));
+          },
+          [this](const std::exception_ptr& error) { node_.stop(plain_reason(error)); }),
       members_(run_job_, gathering_, token_, fabric_.endpoint().port) {
   node_.attach(fabric_);
   service_node_.attach(fabric_);

@@ -11,10 +11,7 @@ namespace {
 
 constexpr Seconds kTick = 0.02;  // between two checks of processes, signals and timeouts
 constexpr auto kNap = std::chrono::milliseconds(5);  // between two polls while a service runs
-// After a longer time without a check, this process was stopped or starved: what has arrived is
-// read before anybody is judged silent.
-constexpr Seconds kPause = 0.2;
-constexpr int kMostMessages = 1'000;  // between two checks
+constexpr int kMostMessages = 1'000;                 // between two checks
 
 }  // namespace
 
@@ -32,9 +29,7 @@ void Coordinator::Impl::watch() {
     return;
   }
   looked_ = node_.now();
-  if (since > kPause) {
-    roster_.excuse(since);
-  }
+  roster_.look_again_after(since);
   look_at_rendezvous();
   failures_.look(node_.now());
   look_at_losses();

@@ -90,6 +90,12 @@ TEST_F(StallWatchTest, TellsOncePerPatience) {
   EXPECT_EQ(told, 4);  // at 11, 21, 31 and 41
 }
 
+TEST(StallWatch, IsAsPatientAsHeartbeatsAndMeasuredStepsWant) {
+  EXPECT_EQ(StallWatch::patience({.heartbeat = 5, .step = 0.1}), 10);
+  EXPECT_EQ(StallWatch::patience({.heartbeat = 5, .step = 60}), 240);
+  EXPECT_EQ(StallWatch::patience({.heartbeat = 5, .step = 0}), 10) << "no step is known yet";
+}
+
 TEST(StallWatch, NamesFewOfMany) {
   StallWatch watch(100, 2);
   watch.begin_term(0);

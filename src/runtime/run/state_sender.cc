@@ -27,7 +27,13 @@ void StateSender::send(Rank to, std::int64_t number, std::shared_ptr<const State
   }
   waiting_.push_back({to, number, std::move(state)});
   if (!thread_.joinable()) {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] {
+      try {
+        work();
+      } catch (...) {
+        failed_(std::current_exception());
+      }
+    });
     pthread_setname_np(thread_.native_handle(), "state");
   }
   changed_.notify_all();

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,8 +31,10 @@ class StateSender {
   static constexpr int kWindow = 4;
 
   using Send = std::function<void(Rank to, std::int64_t number, std::vector<std::byte> chunk)>;
-  // `send` is called on the sender's thread, which starts with the first state.
-  explicit StateSender(Send send) : send_(std::move(send)) {}
+  using Failed = std::function<void(const std::exception_ptr&)>;
+  // Both are called on the sender's thread, which starts with the first state. `failed`: it cannot
+  // send any more.
+  StateSender(Send send, Failed failed) : send_(std::move(send)), failed_(std::move(failed)) {}
   ~StateSender() { stop(); }
   StateSender(const StateSender&) = delete;
   StateSender& operator=(const StateSender&) = delete;
@@ -65,6 +68,7 @@ class StateSender {
   bool send_one(const Item& item);
 
   const Send send_;
+  const Failed failed_;
   std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;
   std::deque<Item> waiting_;

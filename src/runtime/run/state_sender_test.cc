@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <future>
 #include <map>
+#include <new>
 
 #include "runtime/run/state_stream.h"
 
@@ -47,9 +49,20 @@ class Receiver {
   int chunks_ = 0;
 };
 
+const StateSender::Failed kNoFailure = [](const std::exception_ptr&) { ADD_FAILURE(); };
+
+TEST(StateSender, TellsThatItCannotSend) {
+  std::promise<std::exception_ptr> failure;
+  StateSender sender(
+      [](Rank, std::int64_t, const std::vector<std::byte>&) { throw std::bad_alloc(); },
+      [&](const std::exception_ptr& error) { failure.set_value(error); });
+  sender.send(4, 104, state_of_size(3));
+  EXPECT_THROW(std::rethrow_exception(failure.get_future().get()), std::bad_alloc);
+}
+
 TEST(StateSender, SendsStatesInOrderAsTheyAreAcknowledged) {
   Receiver receiver;
-  StateSender sender(receiver.sink());
+  StateSender sender(receiver.sink(), kNoFailure);
   const auto large = state_of_size(10 * kStateChunk);
   const auto small = state_of_size(3);
   sender.send(4, 104, large);
@@ -68,7 +81,7 @@ TEST(StateSender, SendsStatesInOrderAsTheyAreAcknowledged) {
 
 TEST(StateSender, EndsWhileNobodyAcknowledges) {
   Receiver receiver;
-  StateSender sender(receiver.sink());
+  StateSender sender(receiver.sink(), kNoFailure);
   sender.send(4, 104, state_of_size(10 * kStateChunk));
   receiver.await_chunks(StateSender::kWindow);
   sender.finish(0.01);
@@ -78,7 +91,7 @@ TEST(StateSender, EndsWhileNobodyAcknowledges) {
 
 TEST(StateSender, AcknowledgementsOfNothingHaveNoEffect) {
   Receiver receiver;
-  StateSender sender(receiver.sink());
+  StateSender sender(receiver.sink(), kNoFailure);
   sender.acknowledge(0);
   EXPECT_TRUE(sender.idle());
   sender.send(0, 100, state_of_size(1));
@@ -89,7 +102,7 @@ TEST(StateSender, AcknowledgementsOfNothingHaveNoEffect) {
 // Of three receivers one is lost: the others get their states.
 TEST(StateSender, AReceiverThatIsDroppedHoldsNobodyUp) {
   Receiver receiver;
-  StateSender sender(receiver.sink());
+  StateSender sender(receiver.sink(), kNoFailure);
   const auto large = state_of_size(10 * kStateChunk);
   sender.send(4, 104, large);
   sender.send(5, 105, state_of_size(3));

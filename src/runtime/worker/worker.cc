@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/reason.h"
 #include "runtime/run/run.h"
 #include "runtime/worker/clock_offset.h"
 
@@ -34,12 +35,14 @@ Worker::Worker(const Admission& admission)
                .token = admission.token,
                .address = admission.here,
                .patience_with_coordinator = kPatienceWithCoordinator}),
-      state_sender_([this](Rank, std::int64_t number, std::vector<std::byte> chunk) {
-        Header header = header_of(Control::kState);
-        header.a = number;
-        fabric_.send(kCoordinator, {process_, Channel::kControl, header,
-                                    Payload::copy_of(std::span<const std::byte>(chunk))});
-      }) {
+      state_sender_(
+          [this](Rank, std::int64_t number, std::vector<std::byte> chunk) {
+            Header header = header_of(Control::kState);
+            header.a = number;
+            fabric_.send(kCoordinator, {process_, Channel::kControl, header,
+                                        Payload::copy_of(std::span<const std::byte>(chunk))});
+          },
+          [this](const std::exception_ptr& error) { give_up(error); }) {
   node_.attach(fabric_);
   fabric_.set_peer(kCoordinator, admission.coordinator);
 }
@@ -79,8 +82,12 @@ Result<std::string> Worker::join(const Interruption& interrupted) {
   patience_ = kPatienceWithCoordinator * kStuckHeartbeats * deadline;
   fabric_.set_stuck_after(kStuckHeartbeats * deadline);
   heartbeat_ = std::make_unique<Heartbeat>(std::min(start->heartbeat, kProgressInterval), [this] {
-    beat();
-    listen();
+    try {
+      beat();
+      listen();
+    } catch (...) {
+      give_up(std::current_exception());
+    }
   });
   return std::move(start->job);
 }
@@ -185,7 +192,7 @@ std::string Worker::fail(const std::exception_ptr& error) {
     is_lost_ = coordinator_gone_;
     return report({interrupted.peer(), interrupted.what()});
   } catch (...) {
-    return fail({kAnyRank, reason_of(error)});
+    return fail({kAnyRank, plain_reason(error)});
   }
 }
 
@@ -206,6 +213,9 @@ std::string Worker::report(const FailedInfo& failure) {
   close();
   return verdict().value_or(failure.reason);
 }
+
+// On a thread that helps: the training thread reports it as soon as it waits for anything.
+void Worker::give_up(const std::exception_ptr& error) { node_.stop(plain_reason(error)); }
 
 void Worker::ask_to_stop(const std::string& why) {
   tell(Control::kAsk, encode(FailedInfo{kAnyRank, why}));

@@ -149,6 +149,7 @@ class Worker final : private FabricSink, private Observer {
   void tell_progress();
   void tell_lost(Rank process, const std::string& why);
   void beat();
+  void give_up(const std::exception_ptr& error);
   void listen();
   void send_snapshot(const SnapshotNote& note);
   bool handle(const Message& message);
