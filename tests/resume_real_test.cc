@@ -159,6 +159,7 @@ TEST_F(ResumeReal, ARunThatGoesOnElsewhereIsNotDisturbed) {
   expect_done(train("whole"));
   Process process(train("used"), scratch_.path());
   ASSERT_TRUE(eventually([&] { return fs::exists(scratch_.file("used/checkpoints/25")); }));
+  process.signal(SIGSTOP);  // so that the run is not over before the others have tried
   for (const auto& command : {train("used"), {MOTLEY_PROGRAM, "train", "--resume", "used"}}) {
     const Finished finished = run(command, scratch_.path());
     EXPECT_EQ(finished.code, 2) << finished.err;
@@ -166,6 +167,7 @@ TEST_F(ResumeReal, ARunThatGoesOnElsewhereIsNotDisturbed) {
     EXPECT_NE(finished.err.find("used: another run is using this directory"), std::string::npos)
         << finished.err;
   }
+  process.signal(SIGCONT);
   EXPECT_EQ(process.wait().code, 0);
   expect_same("used");
 }

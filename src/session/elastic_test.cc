@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "base/random.h"
 #include "motley/base/failure.h"
@@ -264,19 +265,44 @@ TEST(Elastic, WithTooFewWorkersARunWaitsForOneThatIsStartedAgain) {
 }
 
 // Kills, freezes and terminates workers and servers at random moments, sometimes two at once. Notes
-// how long it takes until the next step is applied.
+// whom the run blames, and how long it takes from a kill until the next step without that process
+// counts.
 class RandomFaults final : public RunMonitor {
  public:
   explicit RandomFaults(Random& random) : random_(random) {}
   void on_progress(const RunProgress& progress) override {
-    const auto now = std::chrono::steady_clock::now();
-    if (since_) {
-      recoveries.push_back(std::chrono::duration<double>(now - *since_).count());
-      since_.reset();
+    if (progress.samples > samples_) {
+      for (const Moment killed : std::exchange(going_on_, {})) {
+        recoveries.push_back(std::chrono::duration<double>(Clock::now() - killed).count());
+      }
     }
+    samples_ = progress.samples;
     if (progress.samples >= next_) {
       next_ = progress.samples + 400 + static_cast<std::int64_t>(random_.below(1'600));
       strike();
+    }
+  }
+  // "worker 2 (pid 77 on host) was killed by signal 9 (Killed)", "goes on without worker 2"
+  void on_notice(const std::string& line) override {
+    const auto pid_at = line.find(" (pid ");
+    for (const auto& [blame, number] :
+         {std::pair("was killed by signal 9", SIGKILL), std::pair("gave no sign of life", SIGSTOP),
+          std::pair("is lost: ", 0), std::pair("leaves", SIGTERM)}) {
+      if (pid_at == std::string::npos || line.find(blame) == std::string::npos) {
+        continue;
+      }
+      const pid_t pid = std::stoi(line.substr(pid_at + 6));
+      wrongly_blamed += struck_by_[pid].contains(number) ? "" : line + "\n";
+      if (number == SIGKILL) {
+        killed_[line.substr(0, pid_at)] = killed_at_[pid];
+      }
+    }
+    if (line.starts_with("goes on without ")) {
+      for (const auto& [name, at] : std::exchange(killed_, {})) {
+        if (line.find(name) != std::string::npos) {
+          going_on_.push_back(at);
+        }
+      }
     }
   }
   void on_metric(const Metric& metric) override { last_loss = metric.loss; }
@@ -285,10 +311,14 @@ class RandomFaults final : public RunMonitor {
 
   int struck = 0;
   double last_loss = 0;
-  std::vector<double> recoveries;  // not of those who were frozen
+  std::vector<double> recoveries;
   std::string said;
+  std::string wrongly_blamed;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  using Moment = Clock::time_point;
+
   void strike() {
     const auto all = processes_of_run();
     std::vector<std::pair<Rank, pid_t>> workers(all.begin(), all.end());
@@ -300,18 +330,21 @@ class RandomFaults final : public RunMonitor {
                          : random_.below(4) == 0 ? SIGTERM
                                                  : SIGKILL;
       said += fmt::format(" {}:{}", victim->first, number);
+      struck_by_[victim->second].insert(number);
+      killed_at_[victim->second] = Clock::now();
       kill(victim->second, number);
       ++struck;
-      if (number != SIGSTOP) {
-        since_ = std::chrono::steady_clock::now();
-      }
       workers.erase(victim);
     }
   }
 
   Random& random_;
   std::int64_t next_ = 300;
-  std::optional<std::chrono::steady_clock::time_point> since_;
+  std::int64_t samples_ = 0;
+  std::map<pid_t, std::set<int>> struck_by_;
+  std::map<pid_t, Moment> killed_at_;
+  std::map<std::string, Moment> killed_;  // of whom the run knows; by name
+  std::vector<Moment> going_on_;          // without them
 };
 
 // MOTLEY_KILLS: how many; MOTLEY_SEED: of the first run.
@@ -339,6 +372,7 @@ TEST(Elastic, RandomFaultsOfEveryMethod) {
       EXPECT_TRUE(nobody) << method << ", seed " << seed << monitor.said << ": " << why;
     }
     EXPECT_TRUE(processes_of_run().empty());
+    EXPECT_EQ(monitor.wrongly_blamed, "") << method << ", seed " << seed << monitor.said;
     struck += monitor.struck;
     recoveries.insert(recoveries.end(), monitor.recoveries.begin(), monitor.recoveries.end());
     if (HasFailure()) {
@@ -351,8 +385,9 @@ TEST(Elastic, RandomFaultsOfEveryMethod) {
     return recoveries.at(
         static_cast<std::size_t>(part * static_cast<double>(recoveries.size() - 1)));
   };
-  fmt::print("{} faults; until the next step: median {:.3f} s, 99 % {:.3f} s, most {:.3f} s\n",
-             struck, quantile(0.5), quantile(0.99), recoveries.back());
+  fmt::print(
+      "{} faults; from {} kills to the next step: median {:.3f} s, 99 % {:.3f} s, most {:.3f} s\n",
+      struck, recoveries.size(), quantile(0.5), quantile(0.99), recoveries.back());
 }
 
 }  // namespace

@@ -93,10 +93,25 @@ void ProgressDisplay::evaluated(const Metric& metric) {
   }
 }
 
+void ProgressDisplay::notice(const std::string& line) {
+  if (style_ != Style::kNone) {
+    warning(line);
+  }
+}
+
+void ProgressDisplay::warning(const std::string& line) {
+  say(fmt::format("{}motley: {}\n", erase_block(), line));
+}
+
+// The block is drawn again below at the next update.
+std::string ProgressDisplay::erase_block() {
+  const std::size_t drawn = std::exchange(drawn_, 0);
+  return drawn > 0 ? fmt::format("\033[{}A\r\033[J", drawn) : "";
+}
+
 void ProgressDisplay::clear() {
   if (drawn_ > 0) {
-    say(fmt::format("\033[{}A\r\033[J", drawn_));
-    drawn_ = 0;
+    say(erase_block());
   }
   if (out_) {
     out_->finish(kClearPatience);

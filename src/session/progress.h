@@ -28,6 +28,9 @@ class ProgressDisplay {
   bool is_due() const;
   void update(const RunRecord& record, const Moment& moment);
   void evaluated(const Metric& metric);
+  // A line that stays. A warning is also shown to those who want to see no progress.
+  void notice(const std::string& line);
+  void warning(const std::string& line);
   // Removes the block, and waits (not for ever) until it is gone. Call before printing anything
   // else.
   void clear();
@@ -36,6 +39,7 @@ class ProgressDisplay {
   using Clock = std::chrono::steady_clock;
 
   void say(std::string text);
+  std::string erase_block();
 
   const Style style_;
   std::optional<BackgroundWriter> out_;  // made when there is something to say

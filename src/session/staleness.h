@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <optional>
 
 #include "motley/base/ids.h"
@@ -12,16 +14,14 @@ namespace motley {
 
 class Staleness {
  public:
-  static constexpr Seconds kLeast = 10;
+  static constexpr Seconds kLeast = 5;
   static constexpr double kUsualGaps = 4;
 
   void begin(Seconds now) { latest_ = now; }
   // Something new came.
   void on_progress(Seconds now) {
     if (latest_) {
-      // A stall that is over does not make the next one usual.
-      const Seconds gap = std::min(now - *latest_, patience());
-      usual_gap_ = std::max(gap, kForgetting * usual_gap_);
+      gaps_[count_++ % kGaps] = now - *latest_;
     }
     latest_ = now;
   }
@@ -32,12 +32,22 @@ class Staleness {
   }
 
  private:
-  static constexpr double kForgetting = 0.9;
+  static constexpr std::size_t kGaps = 15;
 
-  Seconds patience() const { return std::max(kLeast, kUsualGaps * usual_gap_); }
+  Seconds patience() const { return std::max(kLeast, kUsualGaps * usual_gap()); }
+
+  // The median of the last gaps: a few stalls do not make the next one usual.
+  Seconds usual_gap() const {
+    auto gaps = gaps_;
+    const auto count = static_cast<std::ptrdiff_t>(std::min(count_, kGaps));
+    const auto middle = gaps.begin() + count / 2;
+    std::nth_element(gaps.begin(), middle, gaps.begin() + count);
+    return count > 0 ? *middle : 0;
+  }
 
   std::optional<Seconds> latest_;  // unset before the run begins
-  Seconds usual_gap_ = 0;
+  std::array<Seconds, kGaps> gaps_{};
+  std::size_t count_ = 0;  // gaps so far
 };
 
 }  // namespace motley

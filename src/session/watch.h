@@ -40,6 +40,8 @@ class Watch final : public RunMonitor {
 
   void on_begin(const std::function<Activity(Rank)>& activity_of) override;
   void on_news(Rank rank, const WorkerNews& news) override;
+  void on_notice(const std::string& line) override { display_.notice(line); }
+  void on_warning(const std::string& line) override { display_.warning(line); }
   void on_progress(const RunProgress& progress) override;
   void on_metric(const Metric& metric) override;
   bool wants_checkpoints() override { return checkpoints_.has_value(); }

@@ -120,6 +120,8 @@ bool Coordinator::Impl::understand(ProcessState& process, const Message& message
       return on_failed(message.from, decode<FailedInfo>(message.payload));
     case Control::kState:
       return on_state(message);
+    case Control::kReached:
+      return on_reached(message.from, decode<ReachedInfo>(message.payload));
     case Control::kStateReceived:
       state_sender_.acknowledge(message.from);
       return true;
@@ -195,7 +197,8 @@ bool Coordinator::Impl::on_ready(Rank process, const std::optional<ReadyInfo>& i
     }
     suspect(process, why, false);
   }
-  roster_[process].ready = fits;
+  roster_[process].loaded = fits;
+  roster_[process].ready = fits && roster_.is_member(process);  // newcomers: look_at_newcomers()
   return info.has_value();
 }
 
@@ -266,22 +269,6 @@ bool Coordinator::Impl::on_state(const Message& message) {
                                      : inbox_.add(message.from, number, message.payload.bytes());
 }
 
-// A member has no connection to another one any more. If that one is dead, this is soon known.
-bool Coordinator::Impl::on_peer_lost(Rank process, const std::optional<LostInfo>& info) {
-  if (!info) {
-    return false;
-  }
-  if (info->term != position_.term.number || !roster_.is_member(process)) {
-    return true;
-  }
-  if (!failures_.expects_losses()) {
-    suspect(process, "failed: " + info->why, true);
-  } else if (roster_.contains(info->process)) {
-    links_.hear(process, info->process, info->why, node_.now());
-  }
-  return true;
-}
-
 void Coordinator::Impl::look_at_rendezvous() {
   const Seconds before = node_.now();
   members_.rendezvous().look();
@@ -290,6 +277,9 @@ void Coordinator::Impl::look_at_rendezvous() {
     members_.throw_if_hopeless(node_.now());
   }
   members_.take_newcomers(node_.now());
+  for (const auto& [process, state] : roster_.processes()) {
+    look_at_newcomer(process);
+  }
 }
 
 void Coordinator::Impl::look_at_losses() {
@@ -326,23 +316,6 @@ void Coordinator::Impl::lose(const Loss& loss) {
   if (!failures_.expects_exits() && !comes_back && members_.respawn(state, node_.now())) {
     decide(fmt::format("{} {} is started again", state.is_server ? "server" : "worker", state.id),
            "");
-  }
-}
-
-// Two members that both still reach the coordinator have lost their connection.
-void Coordinator::Impl::look_at_links() {
-  while (const auto cut = links_.verdict(node_.now())) {
-    const std::string between =
-        fmt::format("the connection between {} and {} broke ({})", members_.describe(cut->one),
-                    members_.describe(cut->other), cut->why);
-    if (cut->goes) {
-      failures_.lose(cut->other, "is lost: " + between, node_.now());
-    } else {
-      decide("goes on with the same workers", between);
-      mends_.emplace_back(cut->one, cut->other);
-      why_broken_ = between;
-      broken_link_ = true;
-    }
   }
 }
 

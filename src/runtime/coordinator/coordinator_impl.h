@@ -3,6 +3,7 @@
 //   coordinator.cc          how a run begins, ends and fails
 //   coordinator_terms.cc    one term after the other, and what a loss leaves
 //   coordinator_members.cc  who takes part in the next term, and what each of them gets
+//   coordinator_links.cc    whether members, and newcomers, reach each other
 //   coordinator_status.cc   what those who ask are told, and who waits for whom when nothing moves
 //   coordinator_faults.cc   what the job wants to happen to processes that were started here
 //   coordinator_events.cc   messages, losses, timeouts and signals; everything waits in
@@ -129,6 +130,18 @@ class Coordinator::Impl final : private FabricSink {
   LedgerOptions ledger() const { return ledger_options(job_, dataset_, position_.term); }
   void decide(const std::string& what, const std::string& why);
 
+  // coordinator_links.cc
+  bool on_peer_lost(Rank process, const std::optional<LostInfo>& info);
+  bool on_reached(Rank process, const std::optional<ReachedInfo>& info);
+  void look_at_links();
+  void prove_links();
+  void look_at_newcomer(Rank process);
+  std::vector<Rank> doubtful_for(Rank newcomer) const;
+  void ask_to_reach(Rank process, const std::vector<Rank>& others);
+  std::vector<Rank> who_goes_of(const std::vector<std::pair<Rank, Rank>>& cut) const;
+  std::pair<std::string, std::string> hosts_of(Rank one, Rank other) const;
+  std::string between(Rank one, Rank other) const;
+
   // coordinator_status.cc
   void answer_requests();
   RunStatus status() const;
@@ -163,10 +176,8 @@ class Coordinator::Impl final : private FabricSink {
   bool on_progress(Rank process, std::optional<ProgressInfo> info);
   bool on_snapshot(Rank process, std::optional<SnapshotInfo> info);
   bool on_state(const Message& message);
-  bool on_peer_lost(Rank process, const std::optional<LostInfo>& info);
   void look_at_rendezvous();
   void look_at_losses();
-  void look_at_links();
   void lose(const Loss& loss);
   void refuse(Rank process, const std::string& why);
   void release(Rank process);
@@ -228,7 +239,10 @@ class Coordinator::Impl final : private FabricSink {
   std::map<Rank, ProcessState> gone_;         // who was lost since the last term began
   std::vector<Rank> dropped_;                 // the same, to be told in the next announcement
   std::vector<std::pair<Rank, Rank>> mends_;  // connections to be made anew
-  bool broken_link_ = false;                  // the term cannot go on as it is
+  // Hosts whose members did not reach each other when that was last tried.
+  std::set<std::pair<std::string, std::string>> cut_hosts_;
+  std::int64_t reach_requests_ = 0;
+  bool broken_link_ = false;  // the term cannot go on as it is
   std::string why_broken_;
   bool begins_at_once_ = false;             // the next term
   std::optional<Held> held_;                // between two terms

@@ -405,6 +405,7 @@ bool Coordinator::Impl::is_change_due() const {
 
 void Coordinator::Impl::decide(const std::string& what, const std::string& why) {
   service_journal_.add({node_.now(), "members", what, why});
+  monitor_.on_notice(what);
 }
 
 }  // namespace motley

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -125,8 +124,8 @@ void Coordinator::Impl::look_at_stall() {
     return roster_.name(roster_.members()[static_cast<std::size_t>(rank)]);
   };
   if (const auto stall = stall_->news({run_job_.cluster.heartbeat, step}, name, node_.now())) {
-    spdlog::warn(stall->text);
-    decide(stall->text, "");
+    service_journal_.add({node_.now(), "members", stall->text, ""});
+    monitor_.on_warning(stall->text);
   }
 }
 

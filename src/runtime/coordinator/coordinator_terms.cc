@@ -136,6 +136,7 @@ void Coordinator::Impl::cut_off() {
   watch_until([&] {
     return roster_.all_members([](const auto& each) { return each.settled.has_value(); });
   });
+  prove_links();
 }
 
 Continuation Coordinator::Impl::continuation() const {

@@ -1,14 +1,17 @@
 // CutLinks: connections between two members that broke although both still reach the coordinator.
 // A process that died is noticed in other ways soon, so a report waits for kGrace. Then the two are
-// to connect anew, in a term with the same members; if their connection breaks again soon, one of
-// them has to go. Pure: time is passed in.
+// to connect anew, if they reach each other, in a term with the same members; if their connection
+// breaks again soon, one of them has to go. Pure: time is passed in.
 #pragma once
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "motley/base/ids.h"
 
@@ -24,7 +27,7 @@ class CutLinks {
     Rank one = kAnyRank;
     Rank other = kAnyRank;
     std::string why;
-    bool goes = false;  // `other` has to go
+    bool goes = false;  // one of them has to go
   };
 
   // `from` has no connection to `to` any more.
@@ -66,5 +69,33 @@ class CutLinks {
   std::map<Pair, Report> broken_;
   std::map<Pair, Seconds> mended_;  // when last
 };
+
+// Who has to go so that nobody is left who does not reach somebody else: workers rather than
+// `servers`, which have what nobody else has; those first that do not reach the most; of several,
+// the one with the highest number. `host` cannot go.
+inline std::vector<Rank> who_goes(std::vector<std::pair<Rank, Rank>> cut,
+                                  const std::set<Rank>& servers, std::optional<Rank> host) {
+  std::vector<Rank> going;
+  while (!cut.empty()) {
+    std::map<Rank, int> counts;
+    for (const auto& [one, other] : cut) {
+      ++counts[one];
+      ++counts[other];
+    }
+    std::erase_if(counts, [&](const auto& item) { return item.first == host; });
+    const auto cost = [&](const auto& item) {
+      return std::tuple(servers.contains(item.first), -item.second, -item.first);
+    };
+    const auto next = std::ranges::min_element(counts, {}, cost);
+    if (next == counts.end()) {
+      break;  // a process that does not reach itself
+    }
+    going.push_back(next->first);
+    std::erase_if(cut, [&](const auto& pair) {
+      return pair.first == next->first || pair.second == next->first;
+    });
+  }
+  return going;
+}
 
 }  // namespace motley

@@ -1,6 +1,7 @@
 #include "runtime/coordinator/cut_links.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 namespace motley {
 namespace {
@@ -41,6 +42,29 @@ TEST(CutLinks, WhoIsGoneHasNoConnections) {
   ASSERT_TRUE(only);
   EXPECT_EQ(only->one, 3);
   EXPECT_FALSE(links.verdict(1));
+}
+
+TEST(WhoGoes, WhoDoesNotReachTheMost) {
+  EXPECT_EQ(who_goes({{0, 2}}, {}, {}), std::vector<Rank>{2});
+  EXPECT_EQ(who_goes({{0, 1}, {0, 2}, {0, 3}}, {}, {}), std::vector<Rank>{0});
+  EXPECT_EQ(who_goes({{0, 1}, {0, 2}}, {}, 0), (std::vector<Rank>{2, 1})) << "0 cannot go";
+  EXPECT_EQ(who_goes({{0, 4}}, {4}, {}), std::vector<Rank>{0}) << "4 is a server";
+  EXPECT_EQ(who_goes({{0, 4}}, {4}, 0), std::vector<Rank>{4});
+  EXPECT_TRUE(who_goes({{0, 0}}, {}, 0).empty());
+}
+
+RC_GTEST_PROP(WhoGoes, AllWhoStayReachEachOther, ()) {
+  const auto rank = rc::gen::inRange(0, 8);
+  auto cut = *rc::gen::container<std::vector<std::pair<Rank, Rank>>>(rc::gen::pair(rank, rank));
+  std::erase_if(cut, [](const auto& pair) { return pair.first == pair.second; });
+  const auto servers = *rc::gen::container<std::set<Rank>>(rank);
+  const Rank host = *rank;
+  const auto going = who_goes(cut, servers, host);
+  const auto goes = [&](Rank process) { return std::ranges::count(going, process) > 0; };
+  RC_ASSERT(!goes(host));
+  for (const auto& [one, other] : cut) {
+    RC_ASSERT(goes(one) || goes(other));
+  }
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ struct ProcessState {
   std::optional<Endpoint> endpoint;
   bool failed = false;      // it has reported a failure
   bool introduced = false;  // it knows the job, and sends heartbeats from now on
-  bool ready = false;       // data and model are loaded
+  bool loaded = false;      // data and model are loaded
+  bool ready = false;       // the same, and it may become a member
   bool wants_to_leave = false;
   bool admitted = false;   // it takes part, at the latest from the next term on
   bool can_leave = false;  // it was told to leave: its exit is no loss
@@ -40,6 +41,13 @@ struct ProcessState {
   // Sent by the worker of this id before this process started, as far as its state says.
   std::int64_t bytes_before = 0;
   std::int64_t bytes_sent = 0;  // by this process, last told
+
+  // The last request to reach others, and the answer: whom it does not reach.
+  std::int64_t reach_number = 0;
+  Seconds reach_asked = 0;
+  std::vector<Rank> to_reach;
+  std::optional<std::vector<Rank>> unreached;
+  bool told_unreached = false;  // people know why it may not join yet
 
   // Of the term under way, or of the one that is being prepared:
   bool prepared = false;

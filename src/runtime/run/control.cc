@@ -101,16 +101,32 @@ void fields(auto&& each, auto& info) requires requires { info.job; }
   each(info.is_server);
 }
 
-void fields(auto&& each, auto& members) requires requires { members.servers; }
-{
-  for (auto* list : {&members.workers, &members.servers}) {
-    each.count(*list, 26);
-    for (auto& member : *list) {
-      each(member.process);
-      each(member.id);
-      fields(each, member.endpoint);
-    }
+void members(auto&& each, auto& list) {
+  each.count(list, 18);
+  for (auto& member : list) {
+    each(member.process);
+    each(member.id);
+    fields(each, member.endpoint);
   }
+}
+
+void fields(auto&& each, auto& processes) requires requires { processes.servers; }
+{
+  members(each, processes.workers);
+  members(each, processes.servers);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.others; }
+{
+  each(info.number);
+  each(info.patience);
+  members(each, info.others);
+}
+
+void fields(auto&& each, auto& info) requires requires { info.unreached; }
+{
+  each(info.number);
+  each(info.unreached);
 }
 
 void fields(auto&& each, auto& info) requires requires { info.save; }
@@ -293,6 +309,8 @@ bool is_sound(const Term& term) {
          });
 }
 
+bool is_sound(const ReachInfo& info) { return info.patience >= 0 && info.patience < 1e6; }
+
 bool is_sound(const NextTermInfo& info) { return is_sound(info.term); }
 
 bool is_sound(const SettledInfo& info) {
@@ -321,6 +339,8 @@ Payload encode(const NextTermInfo& info) { return encoded(info); }
 Payload encode(const DoneInfo& info) { return encoded(info); }
 Payload encode(const FailedInfo& info) { return encoded(info); }
 Payload encode(const LostInfo& info) { return encoded(info); }
+Payload encode(const ReachInfo& info) { return encoded(info); }
+Payload encode(const ReachedInfo& info) { return encoded(info); }
 Payload encode(const SettledInfo& info) { return encoded(info); }
 Payload encode(const CutOffInfo& info) { return encoded(info); }
 
@@ -340,6 +360,8 @@ template std::optional<NextTermInfo> decode(const Payload&);
 template std::optional<DoneInfo> decode(const Payload&);
 template std::optional<FailedInfo> decode(const Payload&);
 template std::optional<LostInfo> decode(const Payload&);
+template std::optional<ReachInfo> decode(const Payload&);
+template std::optional<ReachedInfo> decode(const Payload&);
 template std::optional<SettledInfo> decode(const Payload&);
 template std::optional<CutOffInfo> decode(const Payload&);
 

@@ -25,6 +25,9 @@
 //     kPeerLost {LostInfo}     ->                                 a connection between two members
 //                              <-   kCutOff {CutOffInfo}          the term ends where it is
 //     kSettled {SettledInfo}   ->                                 how far this process was
+//   between two terms, if a connection has broken:
+//                              <-   kReach {ReachInfo}            are others reached now?
+//     kReached {ReachedInfo}   ->
 //   between two terms, and for a checkpoint:
 //                              <-   kCollect {CollectInfo}        asks for its state
 //     kState                   ->                                 chunks
@@ -83,6 +86,8 @@ enum class Control : std::int64_t {
   kCutOff,
   kSettled,
   kCollect,
+  kReach,
+  kReached,
   kDisconnected,  // within the coordinator: the connection to a process broke
 };
 
@@ -163,6 +168,16 @@ struct CollectInfo {
   std::int64_t number = 0;  // of the request
   std::int64_t model = 0;   // 1: the model, 0: everything else
 };
+// Asks whether a process reaches others.
+struct ReachInfo {
+  std::int64_t number = 0;  // of the request
+  Seconds patience = 0;
+  std::vector<MemberInfo> others;
+};
+struct ReachedInfo {
+  std::int64_t number = 0;
+  std::vector<Rank> unreached;  // of those who were named
+};
 struct LostInfo {
   std::int64_t term = 0;
   Rank process = 0;
@@ -192,6 +207,8 @@ Payload encode(const NextTermInfo& info);
 Payload encode(const DoneInfo& info);
 Payload encode(const FailedInfo& info);
 Payload encode(const LostInfo& info);
+Payload encode(const ReachInfo& info);
+Payload encode(const ReachedInfo& info);
 Payload encode(const SettledInfo& info);
 Payload encode(const CutOffInfo& info);
 

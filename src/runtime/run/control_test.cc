@@ -105,6 +105,12 @@ TEST(Control, TheNextTermComesBack) {
   EXPECT_EQ(lost->process, 3);
   EXPECT_EQ(lost->why, "it broke");
   EXPECT_EQ(decode<CutOffInfo>(encode(CutOffInfo{7, "gone"}))->term, 7);
+  const auto reach = decode<ReachInfo>(encode(ReachInfo{7, 0.5, {{3, 1, {"there", 80}}}}));
+  EXPECT_EQ(reach->number, 7);
+  EXPECT_EQ(reach->patience, 0.5);
+  EXPECT_EQ(reach->others.at(0).endpoint.host, "there");
+  EXPECT_FALSE(decode<ReachInfo>(encode(ReachInfo{7, 1e7, {}}))) << "no plausible patience";
+  EXPECT_EQ(decode<ReachedInfo>(encode(ReachedInfo{7, {3}}))->unreached, std::vector<Rank>{3});
   SettledInfo settled{.term = 7, .survivor = {}, .bytes_sent = 9, .goes_on = true};
   settled.survivor.settled.served = 3;
   settled.survivor.iterations = 4;
@@ -209,6 +215,10 @@ TEST(Control, DamagedMessagesAreRefusedOrRead) {
     refused += decode<LostInfo>(mutated(encode(LostInfo{7, 3, "why"}), random)) ? 0 : 1;
     refused += decode<SettledInfo>(mutated(encode(SettledInfo{}), random)) ? 0 : 1;
     refused += decode<CutOffInfo>(mutated(encode(CutOffInfo{7, "why"}), random)) ? 0 : 1;
+    refused += decode<ReachInfo>(mutated(encode(ReachInfo{7, 1, {{3, 1, {"there", 80}}}}), random))
+                   ? 0
+                   : 1;
+    refused += decode<ReachedInfo>(mutated(encode(ReachedInfo{7, {3, 4}}), random)) ? 0 : 1;
   }
   EXPECT_GT(refused, 16'000);  // at least all truncated and all extended messages
 }

@@ -35,6 +35,10 @@ class RunMonitor {
   virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
   // What a worker did. For a server and kCoordinator, `news` has only journal entries.
   virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
+  // For people: who comes and goes, and why.
+  virtual void on_notice(const std::string& /*line*/) {}
+  // The same, but trouble that somebody may have to end.
+  virtual void on_warning(const std::string& /*line*/) {}
   virtual void on_progress(const RunProgress& progress) = 0;
   virtual void on_metric(const Metric& metric) = 0;
   // Whether on_checkpoint() is to be called. Otherwise no state is sent to the coordinator.

@@ -132,7 +132,9 @@ class Worker final : private FabricSink, private Observer {
   bool begin(const BeginInfo& info);
   bool take(NextTermInfo next);
   void prepare(NextTermInfo next);
+  Endpoint endpoint_of(const MemberInfo& member) const;
   void meet(const NextTermInfo& next);
+  void try_to_reach(const ReachInfo& request);
   void begin_node_term();
   void take_state(const Message& chunk);
   void install(State state);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "runtime/rendezvous/addresses.h"
+#include "runtime/rendezvous/reach.h"
 #include "runtime/run/member_job.h"
 #include "runtime/worker/worker.h"
 #include "sync/broadcast.h"
@@ -72,6 +73,9 @@ bool Worker::obey(const Message& message) {
     case Control::kCollect:
       answer(sound(message.payload.record<CollectInfo>()));
       return false;
+    case Control::kReach:
+      try_to_reach(sound(decode<ReachInfo>(message.payload)));
+      return false;
     case Control::kLeave:
       is_over_ = true;
       return false;
@@ -128,17 +132,36 @@ void Worker::prepare(NextTermInfo next) {
   }
 }
 
+Endpoint Worker::endpoint_of(const MemberInfo& member) const {
+  Endpoint endpoint = member.endpoint;
+  if (endpoint.host == kAnyAddress) {
+    endpoint.host = coordinator_host_;
+  }
+  return endpoint;
+}
+
+void Worker::try_to_reach(const ReachInfo& request) {
+  std::vector<Endpoint> endpoints;
+  for (const MemberInfo& other : request.others) {
+    endpoints.push_back(endpoint_of(other));
+  }
+  const std::vector<bool> reached = reachable(endpoints, request.patience);
+  ReachedInfo info{.number = request.number, .unreached = {}};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    if (!reached[i]) {
+      info.unreached.push_back(request.others[i].process);
+    }
+  }
+  tell(Control::kReached, encode(info));
+}
+
 void Worker::meet(const NextTermInfo& next) {
   for (const Rank process : next.gone) {
     fabric_.drop_peer(process);
   }
   for (const auto* list : {&next.members.workers, &next.members.servers}) {
     for (const MemberInfo& member : *list) {
-      Endpoint endpoint = member.endpoint;
-      if (endpoint.host == kAnyAddress) {
-        endpoint.host = coordinator_host_;
-      }
-      fabric_.set_peer(member.process, endpoint);
+      fabric_.set_peer(member.process, endpoint_of(member));
     }
   }
   for (const Rank process : next.reconnect) {
