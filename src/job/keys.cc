@@ -237,7 +237,7 @@ constexpr Key<Job> kKeysAfterMethods[] = {
     {"cluster.memory_latency", job<&Job::cluster, &ClusterSpec::memory_latency>, kSeconds,
      "seconds of delay of messages within a machine (simulate)"},
     {"cluster.heartbeat", job<&Job::cluster, &ClusterSpec::heartbeat>, Range{0, 1e6, true},
-     "seconds of silence after which a worker is lost; twice as many for the coordinator (train)"},
+     "seconds after which a silent worker is lost; six times as many for the coordinator (train)"},
     {"cluster.threads", job<&Job::cluster, &ClusterSpec::threads>, Range{1, 1024},
      "compute threads per worker (train)"},
     {"cluster.isolate", job<&Job::cluster, &ClusterSpec::isolate>,

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/random.h"
 #include "motley/base/failure.h"
@@ -24,7 +24,9 @@ namespace {
 
 std::string words_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::ostringstream whole;
+  whole << file.rdbuf();  // what is there, if the process ends meanwhile
+  std::string text = whole.str();
   std::ranges::replace(text, '\0', ' ');
   return text;
 }

@@ -2,8 +2,8 @@
 //   fabric_pair RANK ADDRESS PEERS_ADDRESS PORT STUCK_AFTER
 // RANK is 0 or 1. Sends a message every 10 ms and seven pulses per STUCK_AFTER seconds. Prints
 // "listening", and begins when a line comes; then "connected" when the first message has come
-// and pulses were sent. When its input ends it waits until all messages of the other side have
-// come, and prints what happened as one line of JSON.
+// and pulses were sent, or why the other side was lost before. When its input ends it waits until
+// all messages of the other side have come, and prints what happened as one line of JSON.
 #include <poll.h>
 
 #include <algorithm>
@@ -93,6 +93,10 @@ std::int64_t talk(Driver& driver, motley::TcpFabric& fabric, Arrivals& arrivals,
     if (!said && arrivals.count > 0 && (pulses > 1 || stuck_after <= 0)) {
       said = true;
       say("connected");
+    }
+    if (!said && !arrivals.lost.empty()) {
+      said = true;
+      say(arrivals.lost.c_str());
     }
   }
   fabric.send(1 - self, {self, motley::Channel::kMethod, {.tag = kLast, .a = sent}, {}});

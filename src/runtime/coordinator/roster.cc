@@ -93,10 +93,11 @@ void Roster::excuse(Seconds duration) {
 std::vector<Silence> Roster::silent(Seconds now, const SilenceLimits& limits) const {
   std::vector<Silence> all;
   for (const auto& [process, state] : processes_) {
-    const Seconds most = state.introduced ? limits.heartbeat : limits.to_join;
+    const Seconds patience = state.introduced ? limits.heartbeat : limits.to_join;
+    const double times = state.introduced ? kSilentHeartbeats : 1;
     const bool may_be_silent = (state.endpoint && !state.introduced) || state.can_leave;
-    if (!may_be_silent && now - state.heard > most) {
-      all.push_back({process, most});
+    if (!may_be_silent && now - state.heard > times * patience) {
+      all.push_back({process, patience});
     }
   }
   return all;

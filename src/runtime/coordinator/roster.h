@@ -63,12 +63,12 @@ inline ProcessId id_of(const ProcessState& state) {
 // How long a process may be silent.
 struct SilenceLimits {
   Seconds to_join = 0;
-  Seconds heartbeat = 0;  // once introduced
+  Seconds heartbeat = 0;  // once introduced; a blip of the network of almost so long is no silence
 };
 
 struct Silence {
   Rank process = kAnyRank;
-  Seconds patience = 0;  // the limit that it has exceeded
+  Seconds patience = 0;  // how long it has been silent, at least: the limit that was set
 };
 
 class Roster {

@@ -77,18 +77,20 @@ TEST(Roster, WhoIsIntroducedHasToGiveSignsOfLife) {
   Roster roster = joined(2, 1);
   introduce(roster, 10);
   roster[1].heard = 14;
-  EXPECT_TRUE(roster.silent(15, kLimits).empty());
-  EXPECT_EQ(processes_of(roster.silent(16, kLimits)), (std::vector<Rank>{0, 2}));
+  EXPECT_TRUE(roster.silent(16, kLimits).empty()) << "perhaps a blip of almost one heartbeat";
+  const auto silent = roster.silent(16.5, kLimits);
+  EXPECT_EQ(processes_of(silent), (std::vector<Rank>{0, 2}));
+  EXPECT_EQ(silent[0].patience, 5);
   roster[0].can_leave = true;
-  EXPECT_EQ(processes_of(roster.silent(16, kLimits)), std::vector<Rank>{2});
+  EXPECT_EQ(processes_of(roster.silent(16.5, kLimits)), std::vector<Rank>{2});
 }
 
 TEST(Roster, TimeInWhichNobodyCouldBeHeardIsNotSilence) {
   Roster roster = joined(1, 0);
   introduce(roster, 0);
   roster.excuse(3);
-  EXPECT_TRUE(roster.silent(8, kLimits).empty());
-  EXPECT_FALSE(roster.silent(8.5, kLimits).empty());
+  EXPECT_TRUE(roster.silent(9, kLimits).empty());
+  EXPECT_FALSE(roster.silent(9.5, kLimits).empty());
 }
 
 TEST(Roster, IsDoneWhenAllAre) {
@@ -112,7 +114,7 @@ RC_GTEST_PROP(RosterProperty, NobodyWhoBeatsInTimeIsSilent, ()) {
   for (int i = 0; i < 50; ++i) {
     now += *rc::gen::inRange(0, 30) / 10.0;
     for (Rank rank = 0; rank < workers; ++rank) {
-      const bool is_silent = now - roster[rank].heard > kLimits.heartbeat;
+      const bool is_silent = now - roster[rank].heard > 1.2 * kLimits.heartbeat;
       const auto silent = processes_of(roster.silent(now, kLimits));
       RC_ASSERT(is_silent == (std::ranges::count(silent, rank) == 1));
     }

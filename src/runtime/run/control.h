@@ -100,6 +100,10 @@ inline Header header_of(Control kind) { return {.tag = static_cast<std::int64_t>
 // Heartbeats sent per cluster.heartbeat seconds. A process that is silent for so long is lost.
 inline constexpr double kHeartbeatsPerDeadline = 5;
 
+// When it is judged: a blip of almost one heartbeat comes on top of the interval between two signs
+// of life, and of the time until another connection gets through.
+inline constexpr double kSilentHeartbeats = 1.2;
+
 // Heartbeats without a sign of life after which a connection is stuck: a blip of almost one comes
 // on top of the interval between two signs.
 inline constexpr double kStuckHeartbeats = 1.5;
