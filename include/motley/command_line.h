@@ -10,6 +10,8 @@
 // registers before this call is therefore registered in every worker too.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 namespace motley {
 
 // Returns the exit code: 0 success, 1 the run failed, 2 bad usage or input, 130 or 143 stopped by

@@ -23,6 +23,8 @@
 // file do not have the same names and shapes. Then the module is unchanged.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include <torch/nn/module.h>
 
 #include <filesystem>

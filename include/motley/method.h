@@ -9,6 +9,8 @@
 // After this call, jobs and Options can set strategy.sync = "mine", in real and in simulated runs.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include "motley/node/node.h"
 #include "motley/sync/collective.h"
 #include "motley/sync/common_steps.h"

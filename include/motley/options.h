@@ -10,6 +10,8 @@
 // motley::Refused if a value is invalid.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -18,6 +18,8 @@
 // run early.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -28,6 +28,8 @@
 // is not elastic (cluster.elastic), it ends too. A second signal ends the process at once.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include <memory>
 
 #include "motley/base/failure.h"

@@ -25,21 +25,25 @@
 // every rank holds the final model.
 //
 // Trained are the module's parameters with requires_grad; they must be float32 on the CPU. The
-// first begin() gives every rank the parameters of rank 0. Float buffers (BatchNorm statistics) are
-// averaged with the model in methods that average models; at the end every rank has rank 0's. A
-// share can be a single sample, for example at the end of an epoch, and BatchNorm cannot train on
-// one: see docs/api.md. Frozen parameters, the optimizer's type and its learning rates must be the
-// same on every rank.
+// first begin() takes module and optimizer as they are then, and gives every rank those of rank 0:
+// all tensors of the module and what the optimizer remembers. The optimizer's type and all its
+// settings must be the same on every rank. From then to the end the same parameters are trained: a
+// phase with others needs a trainer of its own, after this one. Float buffers (BatchNorm
+// statistics) are averaged with the model in methods that average models; at the end every rank has
+// rank 0's. A share can be a single sample, for example at the end of an epoch, and BatchNorm
+// cannot train on one: see docs/api.md.
 //
 // Ownership: the caller owns session, module and optimizer; they must outlive the trainer. Tensors
 // keep their identity, but their storage moves into one block (like DDP's buckets): do not keep raw
-// pointers into it, and do not replace parameters afterwards.
+// pointers into it. torch::load() after the first begin() would give them other storage: refused.
 // Thread rule: make all calls from one thread; all hooks run on it.
 // Failure: any call may throw Refused (this cannot be trained) or RunFailed (the run failed). An
 // exception of the program itself ends the run with its message (motley/session.h). A call out of
 // order (begin() twice, finish() without begin(), either of them in a hook) throws
 // std::logic_error, which ends the run too. Only one trainer of a session can train at a time.
 #pragma once
+
+#include "motley/base/cxx20.h"
 
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
@@ -49,7 +53,6 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +64,7 @@
 #include "motley/options.h"
 #include "motley/run.h"
 #include "motley/session.h"
+#include "motley/trainer_data.h"
 
 namespace motley {
 
@@ -75,21 +79,6 @@ struct Standing {
 // Whether a loss is the mean over its samples (the default of torch's losses) or their sum.
 enum class Reduction { kMean, kSum };
 
-// A data set defined by a function: `get` turns indices into the batch that the loop receives.
-template <class Get>
-struct Samples {
-  std::int64_t count;
-  Get get;
-};
-template <class Get>
-Samples<Get> samples(std::int64_t count, Get get) {
-  return {count, std::move(get)};
-}
-template <class Data>
-inline constexpr bool kIsSamples = false;
-template <class Get>
-inline constexpr bool kIsSamples<Samples<Get>> = true;
-
 // The part of Trainer that does not depend on the type of samples. Not meant for direct use.
 class TrainerCore {
  public:
@@ -99,7 +88,7 @@ class TrainerCore {
   TrainerCore(const TrainerCore&) = delete;
   TrainerCore& operator=(const TrainerCore&) = delete;
 
-  // Set all hooks before the first begin().
+  // Set all hooks before the first begin(); later it is a std::logic_error.
 
   // Called just before optimizer.step(), when grad() of the parameters holds the gradient of the
   // step: the place to change it, for example with torch::nn::utils::clip_grad_norm_.
@@ -134,7 +123,7 @@ class TrainerCore {
   void add_state(const std::string& name, torch::optim::Optimizer& optimizer);
   void add_state(const std::string& name, torch::optim::LRScheduler& scheduler);
 
-  // Says what the loop's losses are. Default: kMean.
+  // Says what the loop's losses are. Default: kMean. Call it before the first begin(), too.
   void set_reduction(Reduction reduction);
 
   // Ends the run early but cleanly: a few steps later begin() returns nullopt on every rank.
@@ -150,7 +139,7 @@ class TrainerCore {
  protected:
   // nullopt when the run is over. Never empty: steps without samples are handled inside.
   std::optional<std::span<const SampleIndex>> begin_step();
-  void finish_step(double loss);
+  void finish_step(std::optional<double> loss);  // nullopt: unknown
   // Runs `body` as part of the run: if it throws, that is reported as the first cause of failure.
   void in_step(const std::function<void()>& body);
 
@@ -160,9 +149,11 @@ class TrainerCore {
 };
 
 // Data is a torch::data dataset (it has size() and get_batch(), and may be mapped) or
-// motley::samples(count, get).
+// motley::samples(count, get): motley/trainer_data.h.
 template <class Data>
 class Trainer : public TrainerCore {
+  static_assert(expect_data<Data>());
+
  public:
   // The module may be a torch::nn::Module, a std::shared_ptr to one, or a TORCH_MODULE holder.
   template <class Module>
@@ -183,12 +174,16 @@ class Trainer : public TrainerCore {
 
   // Call when the gradients of the batch are computed. The loss goes into the record, and some
   // methods decide by it. Without the argument the loss is unknown.
-  void finish() { finish_step(std::numeric_limits<double>::quiet_NaN()); }
+  void finish() { finish_step(std::nullopt); }
   void finish(const torch::Tensor& loss) { finish_step(loss.template item<double>()); }
 
   // Trains until the run is over. `loss_of` computes the loss of a batch.
   template <class LossOf>
   void fit(const LossOf& loss_of) {
+    using Batch = std::remove_cvref_t<decltype(*begin())>;
+    static_assert(std::is_invocable_r_v<torch::Tensor, const LossOf&, Batch&>,
+                  "the function given to fit() takes a batch, auto& batch, and returns its loss, a "
+                  "torch::Tensor");
     while (auto batch = begin()) {
       torch::Tensor loss;
       in_step([&] {
@@ -205,6 +200,9 @@ class Trainer : public TrainerCore {
     if constexpr (std::is_base_of_v<torch::nn::Module, Module>) {
       return module;
     } else {
+      static_assert(std::is_base_of_v<torch::nn::Module, std::remove_cvref_t<decltype(*module)>>,
+                    "motley::Trainer trains a torch::nn::Module, a pointer to one, or a "
+                    "TORCH_MODULE holder");
       return *module;
     }
   }

@@ -5,13 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstring>
-#include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "api/module_tensors.h"
+#include "api/trained_tensors.h"
 #include "base/check.h"
 #include "compute/tensor_state.h"
 #include "motley/base/failure.h"
@@ -19,82 +17,22 @@
 namespace motley {
 namespace {
 
-std::string type_of(const torch::Tensor& tensor) {
-  std::ostringstream text;
-  text << tensor.dtype() << " on " << tensor.device();
-  return text.str();
-}
-
-// The parameters to train. A parameter shared by two modules counts once.
-NamedTensors trained_parameters(torch::nn::Module& module) {
-  NamedTensors trained;
-  std::set<const void*> seen;
-  for (const auto& item : module.named_parameters()) {
-    const torch::Tensor& tensor = item.value();
-    if (!tensor.requires_grad() || !seen.insert(tensor.unsafeGetTensorImpl()).second) {
-      continue;
-    }
-    if (tensor.scalar_type() != torch::kFloat || !tensor.device().is_cpu()) {
-      throw Refused(
-          fmt::format("parameter {} is {}; motley can train only float parameters on the CPU",
-                      item.key(), type_of(tensor)));
-    }
-    trained.push_back({item.key(), tensor});
-  }
-  if (trained.empty()) {
-    throw Refused("nothing to train: the module has no parameter with requires_grad");
-  }
-  return trained;
-}
-
-// Integer counters are left out: they cannot be averaged. A buffer shared by two modules counts
-// once.
-NamedTensors float_buffers(torch::nn::Module& module) {
-  NamedTensors floats;
-  for (const auto& item : module.named_buffers()) {
-    if (item.value().scalar_type() == torch::kFloat && !holds(floats, item.value())) {
-      floats.push_back({item.key(), item.value()});
-    }
-  }
-  return floats;
-}
-
 NamedTensors joined(NamedTensors first, const NamedTensors& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
 
-void check_optimizer(const torch::optim::Optimizer& optimizer, const NamedTensors& trained) {
-  std::set<const void*> known;
+// The names of a group's parameters. Frozen ones may belong to another module.
+std::string describe(const torch::optim::OptimizerParamGroup& group, const NamedTensors& trained) {
+  std::vector<std::string> names;
   for (const NamedTensor& each : trained) {
-    known.insert(each.tensor.unsafeGetTensorImpl());
-  }
-  for (const auto& group : optimizer.param_groups()) {
-    for (const torch::Tensor& tensor : group.params()) {
-      if (tensor.requires_grad() && !known.contains(tensor.unsafeGetTensorImpl())) {
-        throw Refused("the optimizer has a parameter that does not belong to the module");
-      }
+    if (std::ranges::any_of(group.params(),
+                            [&](const auto& one) { return one.is_same(each.tensor); })) {
+      names.push_back(each.name);
     }
   }
-}
-
-// A user-defined optimizer may not have one.
-std::string learning_rate(const torch::optim::OptimizerParamGroup& group) {
-  try {
-    return fmt::format("{:g}", group.options().get_lr());
-  } catch (const c10::Error&) {
-    return "?";
-  }
-}
-
-// "optimizer torch::optim::Adam with learning rate 0.01"; one rate per group.
-std::string describe(const torch::optim::Optimizer& optimizer) {
-  std::vector<std::string> rates;
-  for (const auto& group : optimizer.param_groups()) {
-    rates.push_back(learning_rate(group));
-  }
-  return fmt::format("optimizer {} with learning rate {}\n", kind_of(optimizer),
-                     fmt::join(rates, ", "));
+  return names.empty() ? "none"
+                       : fmt::format("{} ({} to {})", names.size(), names.front(), names.back());
 }
 
 // Remembers which submodules are in train() and which in eval(), and restores that.
@@ -137,27 +75,84 @@ class SameRandomNumbers {
   const torch::Tensor before_;
 };
 
-// Lets ranks detect that their frozen parameters differ.
-std::string fingerprint(const torch::Tensor& tensor) {
-  const torch::Tensor whole = tensor.detach().contiguous();
-  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-  const auto* bytes = static_cast<const unsigned char*>(whole.data_ptr());
-  for (std::size_t i = 0; i < whole.nbytes(); ++i) {
-    hash = (hash ^ bytes[i]) * 1099511628211U;
-  }
-  return fmt::format("{:016x}", hash);
-}
-
 }  // namespace
 
 ModuleReplica::ModuleReplica(torch::nn::Module& module, torch::optim::Optimizer& optimizer)
     : module_(module),
       optimizer_(optimizer),
-      in_blocks_(joined(trained_parameters(module), float_buffers(module))),
-      model_(trained_parameters(module), float_buffers(module)),
       optimizer_state_(optimizer),
       optimizer_settings_(optimizer) {
-  check_optimizer(optimizer, trained_parameters(module));
+  attach();
+}
+
+void ModuleReplica::attach() {
+  const NamedTensors trained = trained_parameters(module_);
+  const NamedTensors buffers = float_buffers(module_);
+  check_optimizer(optimizer_, trained);
+  in_blocks_ = joined(trained, buffers);
+  model_.emplace(trained, buffers);
+  gradients_.emplace(*model_);
+  watch_.emplace(module_, optimizer_, trained);
+  aside_ = torch::Tensor();
+}
+
+void ModuleReplica::begin_run() {
+  attach();
+  optimizer_settings_.begin_with_these();
+}
+
+void ModuleReplica::check() {
+  if (const auto changed = watch_->changed_set()) {
+    throw Refused(fmt::format(
+        "{}, but a trainer trains the same parameters from its first begin() to its end: end it "
+        "with stop(), and go on with a new trainer",
+        *changed));
+  }
+  expect_in_place();
+  if (const auto written = watch_->written()) {
+    warnings_.once("written", fmt::format("the program has changed parameter {} between two steps. "
+                                          "That is right only if every rank makes the same change. "
+                                          "If it calls optimizer.step(): finish() does that",
+                                          *written));
+  }
+}
+
+void ModuleReplica::expect_in_place() {
+  if (const auto moved = watch_->moved()) {
+    throw Refused(fmt::format(
+        "parameter {} was given other memory during the run, as by torch::load(), and motley "
+        "cannot "
+        "know whether it was on every rank: load before the first begin(), or end the run with "
+        "stop() and go on with a new trainer; all ranks begin with what rank 0 has",
+        *moved));
+  }
+  model_->gather_buffers();
+}
+
+void ModuleReplica::end_step() { watch_->note_numbers(); }
+
+void ModuleReplica::clear() {
+  gradients_->clear();
+  watch_->note_numbers();
+}
+
+void ModuleReplica::gather() {
+  expect_in_place();
+  if (const auto written = watch_->written()) {
+    throw Refused(fmt::format(
+        "parameter {} was changed between begin() and finish(): finish() takes the optimizer's "
+        "step, so remove optimizer.step(); make other changes after finish()",
+        *written));
+  }
+  if (gradients_->gather()) {
+    has_computed_ = true;
+  } else if (!has_computed_) {
+    throw Refused("no parameter has got a gradient: call loss.backward() before finish()");
+  } else {
+    warnings_.once("backward",
+                   "no parameter has got a gradient in a step, which counts as a gradient of 0: is "
+                   "loss.backward() missing?");
+  }
 }
 
 double ModuleReplica::compute(std::span<const SampleIndex>) {
@@ -166,41 +161,48 @@ double ModuleReplica::compute(std::span<const SampleIndex>) {
 }
 
 void ModuleReplica::take_gradients(double scale) {
-  model_.gather_gradients();
+  gather();
   pending_ = scale;
   if (std::exchange(has_put_aside_, false)) {
     multiply_gradients(std::exchange(pending_, 1));
-    torch::Tensor gradients = model_.all_gradients();
+    torch::Tensor gradients = model_->all_gradients();
     gradients.add_(aside_);
   }
 }
 
 void ModuleReplica::put_aside(double scale) {
-  model_.gather_gradients();
-  const torch::Tensor gradients = model_.all_gradients();
+  gather();
+  const torch::Tensor gradients = model_->all_gradients();
   if (!aside_.defined()) {
     aside_ = torch::empty_like(gradients);
   }
-  if (!std::exchange(has_put_aside_, true)) {
-    aside_.zero_();
+  if (std::exchange(has_put_aside_, true)) {
+    aside_.add_(gradients, scale);
+  } else {
+    aside_.copy_(gradients).mul_(scale);  // a sum with zeros would lose the sign of a zero
   }
-  aside_.add_(gradients, scale);
   clear();
+}
+
+void ModuleReplica::take_nothing() {
+  gradients_->gather_nothing();
+  pending_ = 1;
 }
 
 Block ModuleReplica::gradient() {
   multiply_gradients(std::exchange(pending_, 1));
-  return model_.gradient();
+  return model_->gradient();
 }
 
 void ModuleReplica::multiply_gradients(double factor) {
   if (static_cast<float>(factor) != 1) {
-    torch::Tensor gradients = model_.all_gradients();
+    torch::Tensor gradients = model_->all_gradients();
     gradients.mul_(factor);
   }
 }
 
 void ModuleReplica::apply(double scale) {
+  gradients_->scatter();
   multiply_gradients(std::exchange(pending_, 1) * scale);
   if (before_step_) {
     before_step_();
@@ -212,6 +214,7 @@ void ModuleReplica::apply(double scale) {
 void ModuleReplica::state(Archive& archive) {
   Replica::state(archive);
   tensor_states(archive, kModelPart, without(tensors_of(module_), in_blocks_));
+  archive("gradients", *gradients_);
   archive("optimizer", optimizer_state_);
   archive("optimizer_settings", optimizer_settings_);
   generator_state(archive);
@@ -220,13 +223,32 @@ void ModuleReplica::state(Archive& archive) {
   }
 }
 
-std::string ModuleReplica::settings() const {
-  std::string text = describe(optimizer_);
+void ModuleReplica::common_state(Archive& archive) {
+  NamedTensors others = without(tensors_of(module_), in_blocks_);
+  std::erase_if(others, [](const auto& each) { return !can_be_saved(each.tensor); });
+  tensor_states(archive, kModelPart, others);
+  bool has_optimizer = archive.is_saving() && !optimizer_state_.saves_nothing();
+  archive("has_optimizer", has_optimizer);
+  if (has_optimizer) {
+    archive("optimizer", optimizer_state_);
+  } else if (archive.is_saving()) {
+    warnings_.once("optimizer",
+                   "every rank keeps its own state of the optimizer, because its save() writes "
+                   "nothing: override save() and load(), and all ranks begin with rank 0's");
+  }
+}
+
+std::string ModuleReplica::settings() {
+  std::string text = fmt::format("optimizer {}\n", kind_of(optimizer_));
+  const auto& groups = optimizer_.param_groups();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    text += fmt::format("optimizer.group{}.parameters {}\n", i,
+                        describe(groups[i], trained_parameters(module_)));
+  }
+  text += optimizer_settings_.text();
   for (const auto& item : module_.named_parameters()) {
-    const torch::Tensor& tensor = item.value();
-    if (!tensor.requires_grad()) {
-      text += fmt::format("{} {} frozen {}\n", item.key(), fmt::join(tensor.sizes(), "x"),
-                          fingerprint(tensor));
+    if (!item.value().requires_grad()) {
+      text += fmt::format("{} {} frozen\n", item.key(), fmt::join(item.value().sizes(), "x"));
     }
   }
   return text;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -46,10 +47,11 @@ class TrainerCore::Impl {
     return part_;
   }
 
-  void finish(double loss) {
+  void finish(std::optional<double> loss) {
     if (!run_) {
       throw std::logic_error("finish() before the first begin()");
     }
+    warn_of(loss);
     const bool is_last = rest_.empty();
     const double scale = reduction_ == Reduction::kMean ? static_cast<double>(part_.size()) : 1;
     in_step([&] {
@@ -58,7 +60,7 @@ class TrainerCore::Impl {
       }
       is_last ? replica_.take_gradients(scale) : replica_.put_aside(scale);
     });
-    loss_sum_ += loss * scale;
+    loss_sum_ += loss.value_or(std::numeric_limits<double>::quiet_NaN()) * scale;
     if (is_last) {
       finish_share();
     }
@@ -83,12 +85,14 @@ class TrainerCore::Impl {
                                    : std::max<std::int64_t>(options_.batch, 1));
   }
 
-  ProgramState& program_state() {
+  // For what must be known when the run begins. A hook that is set later would miss a part of it.
+  Impl& before_the_run(const char* call) {
     if (run_) {
-      throw std::logic_error("add_state() called after the first begin()");
+      throw std::logic_error(fmt::format("{}() called after the first begin()", call));
     }
-    return program_state_;
+    return *this;
   }
+  ProgramState& program_state() { return before_the_run("add_state").program_state_; }
 
   // The run calls it between two steps, as part of the replica's state.
   void state(Archive& archive) {
@@ -123,20 +127,32 @@ class TrainerCore::Impl {
     }
   }
 
+  void warn_of(std::optional<double> loss) {
+    if (loss && !std::isfinite(*loss)) {
+      replica_.warnings().once(
+          "loss", fmt::format("the loss is {} in step {} of rank {}; its gradient goes into every "
+                              "rank's model",
+                              *loss, position_.standing(1).own_steps + 1, session_.rank()));
+    }
+  }
+
   // False when the run is over. An empty share is not shown to the program.
   bool begin_share() {
+    in_step([this] { replica_.check(); });
     while (const auto work = begin_work()) {
       replica_.clear();
       if (work->count > 0) {
         rest_ = work->samples;
         return true;
       }
+      replica_.take_nothing();
       advance(run_->finish(0));
     }
     return false;
   }
 
   void start() {
+    replica_.begin_run();
     RunHooks hooks;
     hooks.settings = replica_.settings();
     if (evaluate_) {
@@ -170,6 +186,7 @@ class TrainerCore::Impl {
   // A step that was cut off because a rank was lost is no step: what it computed is dealt again.
   void finish_share() {
     const Progress progress = run_->finish(std::exchange(loss_sum_, 0));
+    replica_.end_step();
     if (!run_->applied()) {
       return;
     }
@@ -197,16 +214,16 @@ TrainerCore::TrainerCore(Session& session, torch::nn::Module& module,
 TrainerCore::~TrainerCore() = default;
 
 void TrainerCore::before_step(std::function<void()> hook) {
-  impl_->replica_.set_before_step(std::move(hook));
+  impl_->before_the_run("before_step").replica_.set_before_step(std::move(hook));
 }
 void TrainerCore::on_step(std::function<void(const Standing&)> hook) {
-  impl_->on_step_ = std::move(hook);
+  impl_->before_the_run("on_step").on_step_ = std::move(hook);
 }
 void TrainerCore::on_epoch(std::function<void(std::int64_t)> hook) {
-  impl_->on_epoch_ = std::move(hook);
+  impl_->before_the_run("on_epoch").on_epoch_ = std::move(hook);
 }
 void TrainerCore::evaluate_with(std::function<Evaluation()> hook) {
-  impl_->evaluate_ = std::move(hook);
+  impl_->before_the_run("evaluate_with").evaluate_ = std::move(hook);
 }
 void TrainerCore::add_state(const std::string& name, std::function<std::string()> save,
                             std::function<void(const std::string&)> load) {
@@ -224,7 +241,9 @@ void TrainerCore::add_state(const std::string& name, torch::optim::Optimizer& op
 void TrainerCore::add_state(const std::string& name, torch::optim::LRScheduler& scheduler) {
   impl_->program_state().add(name, scheduler);
 }
-void TrainerCore::set_reduction(Reduction reduction) { impl_->reduction_ = reduction; }
+void TrainerCore::set_reduction(Reduction reduction) {
+  impl_->before_the_run("set_reduction").reduction_ = reduction;
+}
 void TrainerCore::stop() { impl_->stop(); }
 
 Standing TrainerCore::standing() const { return impl_->standing(); }
@@ -232,7 +251,7 @@ std::span<const SampleIndex> TrainerCore::indices() const { return impl_->part_;
 const RunResult& TrainerCore::result() const { return impl_->result(); }
 
 std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return impl_->begin(); }
-void TrainerCore::finish_step(double loss) { impl_->finish(loss); }
+void TrainerCore::finish_step(std::optional<double> loss) { impl_->finish(loss); }
 void TrainerCore::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 
 }  // namespace motley

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "codec/any_values.h"
 
@@ -37,6 +38,20 @@ TEST(Codec, OfNothingIsNothing) {
       EXPECT_TRUE(decode(kind, {}, {}));
       EXPECT_TRUE(add_decoded(kind, {}, 1, {}));
     }
+  }
+}
+
+// A missing gradient is marked by it (api/module_gradients.h).
+TEST(Codec, FloatsOfAnySizeKeepTheSignOfZero) {
+  for (const CodecKind kind : {CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16}) {
+    const CodecOptions options{.kind = kind};
+    const std::vector<float> values{-0.0F, 0, 1};
+    std::vector<std::byte> bytes(encoded_size(options, values.size()));
+    Encoder(options, 1, 1).encode(values, bytes);
+    std::vector<float> decoded(values.size());
+    ASSERT_TRUE(decode(kind, bytes, decoded));
+    EXPECT_TRUE(std::signbit(decoded[0]));
+    EXPECT_FALSE(std::signbit(decoded[1]));
   }
 }
 

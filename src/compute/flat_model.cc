@@ -1,6 +1,7 @@
 #include "compute/flat_model.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
@@ -67,7 +68,9 @@ Block block_of(const torch::Tensor& tensor) {
 FlatModel::FlatModel(const NamedTensors& parameters, const NamedTensors& buffers)
     : tensors_(handles(parameters)),
       parameters_(flatten(tensors_)),
-      buffers_(flatten(handles(buffers))) {
+      buffer_tensors_(handles(buffers)),
+      buffers_(flatten(buffer_tensors_)),
+      buffer_windows_(windows_like(buffer_tensors_, buffers_)) {
   append_infos(infos_, parameters, TensorInfo::In::kParameters);
   append_infos(infos_, buffers, TensorInfo::In::kBuffers);
   gradient_ = torch::zeros({parameters_.numel() + static_cast<std::int64_t>(Replica::kTail)});
@@ -106,6 +109,30 @@ void FlatModel::gather_gradients() {
     }
     place += tensors_[i].numel();
   }
+}
+
+void FlatModel::gather_buffers() {
+  for (std::size_t i = 0; i < buffer_tensors_.size(); ++i) {
+    torch::Tensor& buffer = buffer_tensors_[i];
+    torch::Tensor& window = buffer_windows_[i];
+    if (buffer.unsafeGetTensorImpl()->data() == window.unsafeGetTensorImpl()->data()) {
+      continue;
+    }
+    const std::string& name = infos_[tensors_.size() + i].name;
+    if (buffer.sizes() != window.sizes() || buffer.scalar_type() != torch::kFloat) {
+      throw Refused("buffer " + name + " has another shape or type than at the start of training");
+    }
+    window.copy_(buffer.detach());
+    buffer.set_data(window);
+  }
+}
+
+std::vector<GradientWindow> FlatModel::gradient_windows() const {
+  std::vector<GradientWindow> windows;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    windows.push_back({tensors_[i], gradients_[i]});
+  }
+  return windows;
 }
 
 }  // namespace motley

@@ -14,6 +14,12 @@
 
 namespace motley {
 
+// A parameter, and the place for its gradient in the block.
+struct GradientWindow {
+  torch::Tensor parameter;
+  torch::Tensor window;
+};
+
 class FlatModel {
  public:
   // Float tensors on the CPU. They get new storage.
@@ -33,6 +39,11 @@ class FlatModel {
   // If a parameter was given a new gradient tensor (zero_grad() may do that), copies its numbers
   // into the window and restores the window. A missing gradient counts as zero.
   void gather_gradients();
+  // If a buffer was given new storage, copies its numbers into its window and restores the window.
+  // Throws Refused if it has another shape or type.
+  void gather_buffers();
+
+  std::vector<GradientWindow> gradient_windows() const;
 
  private:
   std::vector<TensorInfo> infos_;
@@ -41,7 +52,9 @@ class FlatModel {
   torch::Tensor parameters_;
   torch::Tensor gradient_;  // with its tail
   torch::Tensor summands_;  // gradient_ without its tail
+  std::vector<torch::Tensor> buffer_tensors_;
   torch::Tensor buffers_;
+  std::vector<torch::Tensor> buffer_windows_;  // one window onto buffers_ per buffer
 };
 
 }  // namespace motley

@@ -135,9 +135,26 @@ class GroupSettings {
 }  // namespace
 
 OptimizerSettings::OptimizerSettings(optim::Optimizer& optimizer) : optimizer_(optimizer) {
+  begin_with_these();
+}
+
+void OptimizerSettings::begin_with_these() {
+  at_start_.clear();
   for (optim::OptimizerParamGroup& group : optimizer_.param_groups()) {
     at_start_.push_back(values_of(settings_of(group)));
   }
+}
+
+std::string OptimizerSettings::text() {
+  std::string text;
+  int number = 0;
+  for (optim::OptimizerParamGroup& group : optimizer_.param_groups()) {
+    for (const OptimizerSetting& each : settings_of(group)) {
+      text += fmt::format("optimizer.group{}.{} {}\n", number, each.name, each.get());
+    }
+    ++number;
+  }
+  return text;
 }
 
 void OptimizerSettings::state(Archive& archive) {

@@ -139,6 +139,25 @@ std::string bytes_in(torch::serialize::OutputArchive& archive) {
   return std::move(out).str();
 }
 
+std::string saved_bytes(const optim::Optimizer& optimizer) {
+  torch::serialize::OutputArchive archive;
+  optimizer.save(archive);
+  return bytes_in(archive);
+}
+
+// Of a class of torch, not of one derived from it.
+bool is_of_torch(const optim::Optimizer& optimizer) {
+  const std::type_info& type = typeid(optimizer);
+  return type == typeid(optim::SGD) || type == typeid(optim::Adam) ||
+         type == typeid(optim::AdamW) || type == typeid(optim::RMSprop) ||
+         type == typeid(optim::Adagrad) || type == typeid(optim::LBFGS);
+}
+
+bool is_nothing(const std::string& bytes) {
+  torch::serialize::OutputArchive nothing;
+  return bytes.size() == bytes_in(nothing).size();
+}
+
 }  // namespace
 
 std::string kind_of(const optim::Optimizer& optimizer) {
@@ -165,17 +184,19 @@ void OptimizerState::state(Archive& archive) {
   }
 }
 
+bool OptimizerState::saves_nothing() const {
+  const bool may_be = !optimizer_.state().empty() && !is_of_torch(optimizer_);
+  return may_be && is_nothing(saved_bytes(optimizer_));
+}
+
 // save() and load() do nothing unless an optimizer overrides them.
 void OptimizerState::bytes_of_torch(Archive& archive) {
   std::vector<std::byte> bytes;
   if (archive.is_saving()) {
-    torch::serialize::OutputArchive torch_archive;
-    optimizer_.save(torch_archive);
-    const std::string text = bytes_in(torch_archive);
+    const std::string text = saved_bytes(optimizer_);
     const auto* begin = reinterpret_cast<const std::byte*>(text.data());
     bytes.assign(begin, begin + text.size());
-    torch::serialize::OutputArchive nothing;
-    is_lost_ = !optimizer_.state().empty() && text.size() == bytes_in(nothing).size();
+    is_lost_ = !optimizer_.state().empty() && is_nothing(text);
   }
   archive("is_lost", is_lost_);
   archive.bytes("torch", bytes);

@@ -23,6 +23,8 @@ class OptimizerState {
 
   // True if it was saved although its save() writes nothing: it cannot be restored.
   bool is_lost() const { return is_lost_; }
+  // Whether it would be.
+  bool saves_nothing() const;
 
  private:
   void bytes_of_torch(Archive& archive);
@@ -38,6 +40,13 @@ class OptimizerSettings {
  public:
   // The settings are now what the program begins with.
   explicit OptimizerSettings(torch::optim::Optimizer& optimizer);
+
+  // The same at a later time: the program has changed them.
+  void begin_with_these();
+
+  // A line for each: "optimizer.group0.lr 0.01". Of options that a program has defined only what
+  // torch knows: the learning rate.
+  std::string text();
 
   void state(Archive& archive);
 

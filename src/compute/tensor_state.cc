@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace motley {
 namespace {
 
-torch::ScalarType stored_as(const std::string& name, torch::ScalarType type) {
+std::optional<torch::ScalarType> wider_type(torch::ScalarType type) {
   switch (type) {
     case torch::kFloat:
     case torch::kHalf:
@@ -22,9 +24,15 @@ torch::ScalarType stored_as(const std::string& name, torch::ScalarType type) {
     case torch::kLong:
       return torch::kLong;
     default:
-      throw StateError(
-          fmt::format("the tensor {} is {}, which cannot be saved", name, c10::toString(type)));
+      return std::nullopt;
   }
+}
+
+torch::ScalarType stored_as(const std::string& name, torch::ScalarType type) {
+  const auto stored = wider_type(type);
+  return stored ? *stored
+                : throw StateError(fmt::format("the tensor {} is {}, which cannot be saved", name,
+                                               c10::toString(type)));
 }
 
 template <class T>
@@ -53,6 +61,10 @@ void tensor_state(Archive& archive, const std::string& name, torch::Tensor tenso
   if (!archive.is_saving()) {
     tensor.copy_(stored);
   }
+}
+
+bool can_be_saved(const torch::Tensor& tensor) {
+  return wider_type(tensor.scalar_type()).has_value();
 }
 
 void tensor_states(Archive& archive, const std::string& prefix, const NamedTensors& tensors) {

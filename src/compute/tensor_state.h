@@ -12,6 +12,9 @@ namespace motley {
 // has four types of elements. The others are saved as a wider one: no bit is lost.
 void tensor_state(Archive& archive, const std::string& name, torch::Tensor tensor);
 
+// False for types that have no place in a State, such as complex numbers.
+bool can_be_saved(const torch::Tensor& tensor);
+
 // Each under its name, with `prefix` before it.
 void tensor_states(Archive& archive, const std::string& prefix, const NamedTensors& tensors);
 

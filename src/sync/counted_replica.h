@@ -26,6 +26,7 @@ class CountedReplica final : public Replica {
     ++steps_;
   }
   void state(Archive& archive) override { replica_.state(archive); }
+  void common_state(Archive& archive) override { replica_.common_state(archive); }
 
  private:
   Replica& replica_;

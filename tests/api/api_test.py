@@ -167,9 +167,8 @@ class Api(unittest.TestCase):
                                                   r"\(pid \d+ on \S+\) failed: sample 7 is damaged")
 
     def test_what_differs_is_refused_with_both_sides_named(self):
-        adam = "torch::optim::Adam with learning rate"
         for flag, name, theirs, ours in [("--hidden 48", "body.0.weight", "48x16", "32x16"),
-                                         ("--rate 2", "optimizer", f"{adam} 0.02", f"{adam} 0.01")]:
+                                         ("--rate 2", r"optimizer\.group0\.lr", "0.02", "0.01")]:
             with self.subTest(flag=flag):
                 script = f'[ $RANK = 1 ] && different="{flag}"; exec {LEARNER} $different'
                 done = self.launch(2, "/bin/sh", "-c", script, code=1)

@@ -131,6 +131,11 @@ class Replica {
     }
   }
 
+  // The part of the state that all workers of a program's run have from rank 0, when the run begins
+  // and when it is over, besides parameters and buffers: what the optimizer remembers, for example.
+  // Not what each worker needs for itself, such as random generators. By default nothing.
+  virtual void common_state(Archive&) {}
+
  private:
   static void append_block(std::vector<TensorInfo>& blocks, const char* name, TensorInfo::In in,
                            std::size_t size) {

@@ -52,8 +52,8 @@ namespace motley {
 
 // How workers get equal models to start with.
 // kAlreadyEqual: the seed determines the models, so they are equal.
-// kOfRankZero: rank 0's model is broadcast at the start. At the end its buffers are broadcast
-// again, because by then each worker has its own statistics.
+// kOfRankZero: rank 0's model and its Replica::common_state() are broadcast at the start, and at
+// the end again, because by then each worker may have statistics and momenta of its own.
 enum class Beginning { kAlreadyEqual, kOfRankZero };
 
 // How a worker's part in a run has ended, as far as it knows.
@@ -139,6 +139,7 @@ class Worker final : private FabricSink, private Observer {
   void take_state(const Message& chunk);
   void install(State state);
   void tell_prepared();
+  void take_from_rank_zero();
   void begin_training();
   void settle(const CutOffInfo& cut);
   void answer(const CollectInfo& request);

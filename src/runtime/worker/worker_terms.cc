@@ -6,6 +6,7 @@
 #include "runtime/rendezvous/addresses.h"
 #include "runtime/rendezvous/reach.h"
 #include "runtime/run/member_job.h"
+#include "runtime/worker/broadcast_state.h"
 #include "runtime/worker/worker.h"
 #include "sync/broadcast.h"
 
@@ -224,9 +225,14 @@ void Worker::install(State state) {
 
 void Worker::tell_prepared() {
   if (next_->is_first && !is_server_ && beginning_ == Beginning::kOfRankZero) {
-    broadcast_model(node_, *replica_);
+    take_from_rank_zero();
   }
   tell(Control::kPrepared, Payload::of_record(TermNumber{term_.number}));
+}
+
+void Worker::take_from_rank_zero() {
+  broadcast_model(node_, *replica_);
+  broadcast_state(node_, *replica_);
 }
 
 // Returns whether the term begins.
@@ -324,7 +330,7 @@ void Worker::end_run() {
     note_end(done.result);
     tell_progress();
     if (beginning_ == Beginning::kOfRankZero) {
-      broadcast_model(node_, *replica_);
+      take_from_rank_zero();
     }
     done.cluster_samples = last_.samples;
     done.paced_steps = node_.pace().steps;

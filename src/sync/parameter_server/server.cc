@@ -21,6 +21,9 @@
 namespace motley {
 namespace {
 
+// Sums begin with it: a positive zero would change a negative one, which can have a meaning.
+constexpr float kNothing = -0.0F;
+
 class Server {
  public:
   Server(const ServerContext& context, ServerRules rules)
@@ -179,7 +182,7 @@ class Server {
       }
     }
     if (sums_) {  // the next sum begins
-      node_.process(size_ * sizeof(float), [&] { std::ranges::fill(values_, 0.0F); });
+      node_.process(size_ * sizeof(float), [&] { std::ranges::fill(values_, kNothing); });
     }
   }
 
@@ -212,7 +215,7 @@ class Server {
     if (phantom_) {
       return;
     }
-    values_.resize(size_);  // zeros if there were no first values
+    values_.resize(size_, kNothing);  // if there were no first values
     const std::size_t plain_bytes = (size_ - coded_) * sizeof(float);
     expect(payload.bytes().size() >= plain_bytes, rank);
     const auto weight = static_cast<float>(worker.commit.weight);

@@ -1,0 +1,77 @@
+// What motley::Trainer can take as data, and what a program may pass instead, with a sentence for
+// each. No torch: types are known by their members.
+#pragma once
+
+#include "motley/base/cxx20.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace motley {
+
+// A data set defined by a function: `get` turns indices into the batch that the loop receives.
+template <class Get>
+struct Samples {
+  std::int64_t count;
+  Get get;
+};
+template <class Get>
+Samples<Get> samples(std::int64_t count, Get get) {
+  return {count, std::move(get)};
+}
+template <class Data>
+inline constexpr bool kIsSamples = false;
+template <class Get>
+inline constexpr bool kIsSamples<Samples<Get>> = true;
+
+// A data set of torch::data, or anything with the same two functions.
+template <class Data>
+concept IndexedData = requires(Data& data, std::vector<std::size_t> indices) {
+  data.size().has_value();
+  data.get_batch(indices);
+};
+template <class Data>
+concept DataPointer = requires(Data& data) {
+  data.operator->();
+}
+|| std::is_pointer_v<Data>;
+template <class Data>
+concept DataLoader = requires(Data& data) {
+  data.begin();
+  data.join();
+  data.options();
+};
+// It chooses its samples itself: a StatefulDataset, a ChunkDataset.
+template <class Data>
+concept DataStream = !IndexedData<Data> && requires(Data & data) {
+  data.reset();
+  data.get_batch(std::size_t{1});
+};
+
+template <class Data>
+inline constexpr bool kIsPointerToLoader = false;
+template <DataPointer Data>
+inline constexpr bool kIsPointerToLoader<Data> =
+    DataLoader<std::remove_reference_t<decltype(*std::declval<Data&>())>>;
+
+template <class Data>
+constexpr bool expect_data() {
+  static_assert(!kIsPointerToLoader<Data> && !DataLoader<Data>,
+                "motley::Trainer takes the data set itself, not a DataLoader: motley decides which "
+                "rank computes which sample. Pass what you gave to make_data_loader()");
+  static_assert(kIsPointerToLoader<Data> || !DataPointer<Data>,
+                "motley::Trainer takes the data set itself, not a pointer to it: it copies it");
+  static_assert(!DataStream<Data>,
+                "motley::Trainer needs samples that have an index, and this data set chooses its "
+                "samples itself (StatefulDataset, ChunkDataset). Use motley::samples(count, get)");
+  static_assert(kIsSamples<Data> || IndexedData<Data> || DataPointer<Data> || DataLoader<Data> ||
+                    DataStream<Data>,
+                "motley::Trainer takes a torch::data data set, which has size() and "
+                "get_batch(indices), or motley::samples(count, get)");
+  return true;
+}
+
+}  // namespace motley
