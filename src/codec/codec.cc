@@ -105,11 +105,15 @@ void add(std::span<const float> values, std::span<const float> more, std::span<f
   }
 }
 
+// What is held back of a number that was sent exactly. Unlike a positive zero it changes no number
+// that it is added to, not even the sign of a zero.
+constexpr float kNothing = -0.0F;
+
 // A number that overflowed has no remainder; without this it would be added to every later message.
 void forget_not_finite(std::span<float> values) {
   for (float& value : values) {
     const bool finite = (std::bit_cast<std::uint32_t>(value) & 0x7f800000) != 0x7f800000;
-    value = finite ? value : 0.0F;
+    value = finite && value != 0 ? value : kNothing;
   }
 }
 
@@ -151,7 +155,7 @@ void Encoder::encode(std::span<const float> values, std::span<std::byte> bytes) 
     return;
   }
   if (residual_.empty()) {
-    residual_.resize(values.size());
+    residual_.resize(values.size(), kNothing);
   }
   MOTLEY_CHECK(residual_.size() == values.size(), "{} numbers, and {} before", values.size(),
                residual_.size());

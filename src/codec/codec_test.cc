@@ -44,14 +44,19 @@ TEST(Codec, OfNothingIsNothing) {
 // A missing gradient is marked by it (api/module_gradients.h).
 TEST(Codec, FloatsOfAnySizeKeepTheSignOfZero) {
   for (const CodecKind kind : {CodecKind::kNone, CodecKind::kFp16, CodecKind::kBf16}) {
-    const CodecOptions options{.kind = kind};
-    const std::vector<float> values{-0.0F, 0, 1};
-    std::vector<std::byte> bytes(encoded_size(options, values.size()));
-    Encoder(options, 1, 1).encode(values, bytes);
-    std::vector<float> decoded(values.size());
-    ASSERT_TRUE(decode(kind, bytes, decoded));
-    EXPECT_TRUE(std::signbit(decoded[0]));
-    EXPECT_FALSE(std::signbit(decoded[1]));
+    for (const bool feedback : {false, true}) {
+      const CodecOptions options{.kind = kind, .error_feedback = feedback};
+      Encoder encoder(options, 1, 1);
+      const std::vector<float> values{-0.0F, 0, 1, 0.1F};
+      std::vector<std::byte> bytes(encoded_size(options, values.size()));
+      std::vector<float> decoded(values.size());
+      for (int message = 0; message < 3; ++message) {
+        encoder.encode(values, bytes);
+        ASSERT_TRUE(decode(kind, bytes, decoded));
+        EXPECT_TRUE(std::signbit(decoded[0])) << message;
+        EXPECT_FALSE(std::signbit(decoded[1]));
+      }
+    }
   }
 }
 
