@@ -106,12 +106,18 @@ class RateMonitor final : public RunMonitor {
   void on_metric(const Metric&) override {}
   std::optional<std::string> stop_requested() override { return std::nullopt; }
   bool abandon_requested() override { return false; }
-  // The mean of `count` steps, from `skipped` steps after that moment on.
-  double seconds_per_step(Seconds moment, std::size_t skipped, std::size_t count) const {
+  // The mean of `count` steps of `batch` samples, from `skipped` steps after that moment on.
+  double seconds_per_step(Seconds moment, std::int64_t batch, std::int64_t skipped,
+                          std::int64_t count) const {
+    const auto from = [&](std::int64_t samples) {
+      return *std::ranges::find_if(seen, [&](const auto& each) { return each.samples >= samples; });
+    };
     const auto after =
         std::ranges::find_if(seen, [&](const auto& each) { return each.seconds >= moment; });
-    const auto first = static_cast<std::size_t>(after - seen.begin()) + skipped;
-    return (seen.at(first + count).seconds - seen.at(first).seconds) / static_cast<double>(count);
+    const RunProgress first = from(after->samples + skipped * batch);
+    const RunProgress last = from(first.samples + count * batch);
+    return (last.seconds - first.seconds) /
+           (static_cast<double>(last.samples - first.samples) / static_cast<double>(batch));
   }
   std::vector<RunProgress> seen;
 };
@@ -129,9 +135,9 @@ TEST(Elastic, AWorkerThatJoinsShortensStepsAndOneThatIsLostCostsItsShare) {
   RateMonitor monitor;
   PhantomTask task(6400, 1000);
   const RunOutcome outcome = simulate(job, task, monitor);
-  const auto windows = 2 * static_cast<std::size_t>(job.strategy.adaptive.window);
+  const std::int64_t windows = 2 * job.strategy.adaptive.window;
   const auto expect_speed_after = [&](Seconds event, double speed) {
-    EXPECT_NEAR(monitor.seconds_per_step(event, windows, windows), 0.64 / speed,
+    EXPECT_NEAR(monitor.seconds_per_step(event, 640, windows, windows), 0.64 / speed,
                 0.03 * 0.64 / speed)
         << "after " << event << " s";
   };
@@ -166,7 +172,7 @@ TEST(Elastic, WithinTwoWindowsAfterALossTheSurvivorsAreUsed) {
     RateMonitor monitor;
     PhantomTask task(60'000, 1000);
     simulate(job, task, monitor);
-    const double rate = static_cast<double>(batch) / monitor.seconds_per_step(at, 20, 20);
+    const double rate = static_cast<double>(batch) / monitor.seconds_per_step(at, batch, 20, 20);
     EXPECT_GE(rate, 0.97 * (all - speeds[static_cast<std::size_t>(lost)]) / 1e-3)
         << "seed " << seed;
   }

@@ -5,17 +5,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/reason.h"
@@ -51,22 +48,13 @@ inline std::shared_ptr<ToyTask> toy_task(const Job& job) {
   return std::make_shared<ToyTask>(job.data.samples, features, job.seed, lr, job.train.momentum);
 }
 
-// What is wrong with a worker that a test starts itself: "dies" while it joins, has "other data",
-// or soon gets "no memory".
+// What is wrong with a worker that a test starts itself: "dies" while it joins, or has "other
+// data".
 inline constexpr const char* kToyFault = "MOTLEY_TOY_FAULT";
 
 inline bool has_toy_fault(const char* name) {
   const char* const fault = std::getenv(kToyFault);
   return fault && std::strcmp(fault, name) == 0;
-}
-
-// Larger blocks come from the kernel (MALLOC_MMAP_THRESHOLD_), which has no more for this process.
-inline void lose_memory_soon() {
-  std::thread([] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    const rlimit none{1 << 20, 1 << 20};
-    setrlimit(RLIMIT_AS, &none);
-  }).detach();
 }
 
 // A worker process of this program. The job's name says how it should fail.
@@ -78,9 +66,6 @@ inline void take_part(JoinedSession& session) {
   job.data.samples += has_toy_fault("other data") ? 1 : 0;
   if (job.name == "hungry") {
     throw std::bad_alloc();
-  }
-  if (has_toy_fault("no memory")) {
-    lose_memory_soon();
   }
   if (job.name == "unloadable") {
     session.give_up("the data is not there");

@@ -1,6 +1,7 @@
 // Workers that are told to leave a real run (SIGTERM, as a notice that their machine is taken
 // away). Coordinator, workers and servers are real processes, without torch.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 
@@ -243,15 +244,20 @@ TEST(Leaving, ARunThatIsNotElasticEndsInOrder) {
 class WithoutMemory : public testing::TestWithParam<std::string> {};
 
 // A worker that gets no more memory fails, wherever that is noticed: in a step, or while a thread
-// that helps receives a message. It neither spins nor falls silent.
+// that helps receives a message. It neither spins nor falls silent. So that memory is short at
+// once, blocks of 64 KB and more come from the kernel.
 TEST_P(WithoutMemory, AWorkerSaysSo) {
   setenv("MALLOC_MMAP_THRESHOLD_", "65536", 1);
   setenv("MALLOC_ARENA_MAX", "1", 1);
   OpenRun run(open_job({"strategy.sync=" + GetParam(), "data.features=100000", "data.samples=60",
                         "cluster.workers=2"}));
   Process* hungry = nullptr;
-  run.then(200, [&] { hungry = &run.start({"--once"}, "no memory"); });
+  run.then(200, [&] { hungry = &run.start({"--once"}); });
   run.once([&] { return run.decided("worker 2 (pid") > 0; }, [] {});
+  run.then(300, [&] {
+    const rlimit none{1 << 20, 1 << 20};
+    prlimit(hungry->pid(), RLIMIT_AS, &none, nullptr);
+  });
   run.then(1'000'000, [] {});
   const std::string why = run.why_it_failed();
   unsetenv("MALLOC_MMAP_THRESHOLD_");

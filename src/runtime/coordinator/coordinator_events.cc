@@ -29,7 +29,7 @@ void Coordinator::Impl::watch() {
     return;
   }
   looked_ = node_.now();
-  roster_.look_again_after(since);
+  roster_.look_again_after(since, looked_);
   look_at_rendezvous();
   failures_.look(node_.now());
   look_at_losses();

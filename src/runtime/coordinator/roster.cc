@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -87,6 +88,13 @@ void Roster::hear_all(Seconds now) {
 void Roster::excuse(Seconds duration) {
   for (auto& [process, state] : processes_) {
     state.heard += duration;
+  }
+}
+
+// Whoever has been heard since gets no more time than all others.
+void Roster::look_again_after(Seconds since, Seconds now) {
+  for (auto& [process, state] : processes_) {
+    state.heard = since > kPause ? std::min(state.heard + since, now) : state.heard;
   }
 }
 

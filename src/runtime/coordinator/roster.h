@@ -125,10 +125,10 @@ class Roster {
   void hear_all(Seconds now);
   // No messages could be handled for so long: this time does not count as silence.
   void excuse(Seconds duration);
-  // The last look was so long ago. After more than this, this process was stopped or starved: what
+  // The last look was so long ago. After more than kPause this process was stopped or starved: what
   // has arrived since may not have been read yet.
   static constexpr Seconds kPause = 0.2;
-  void look_again_after(Seconds since) { excuse(since > kPause ? since : 0); }
+  void look_again_after(Seconds since, Seconds now);
   // Processes that have been silent for too long. Those that have joined but are not introduced yet
   // send no heartbeats, so they may be silent.
   std::vector<Silence> silent(Seconds now, const SilenceLimits& limits) const;
