@@ -268,7 +268,7 @@ TEST(Elastic, WithTooFewWorkersARunWaitsForOneThatIsStartedAgain) {
 
 // Kills, freezes and terminates workers and servers at random moments, sometimes two at once. Notes
 // whom the run blames, and how long it takes from a kill until the next step without that process
-// counts.
+// counts, unless somebody is frozen, who is waited for.
 class RandomFaults final : public RunMonitor {
  public:
   explicit RandomFaults(Random& random) : random_(random) {}
@@ -295,7 +295,10 @@ class RandomFaults final : public RunMonitor {
       }
       const pid_t pid = std::stoi(line.substr(pid_at + 6));
       wrongly_blamed += struck_by_[pid].contains(number) ? "" : line + "\n";
-      if (number == SIGKILL) {
+      if (number == SIGSTOP) {
+        frozen_.erase(pid);
+      }
+      if (number == SIGKILL && killed_at_.contains(pid)) {
         killed_[line.substr(0, pid_at)] = killed_at_[pid];
       }
     }
@@ -333,7 +336,14 @@ class RandomFaults final : public RunMonitor {
                                                  : SIGKILL;
       said += fmt::format(" {}:{}", victim->first, number);
       struck_by_[victim->second].insert(number);
-      killed_at_[victim->second] = Clock::now();
+      if (number == SIGSTOP) {
+        frozen_.insert(victim->second);
+        killed_at_.clear();
+        killed_.clear();
+        going_on_.clear();
+      } else if (number == SIGKILL && frozen_.empty()) {
+        killed_at_[victim->second] = Clock::now();
+      }
       kill(victim->second, number);
       ++struck;
       workers.erase(victim);
@@ -344,6 +354,7 @@ class RandomFaults final : public RunMonitor {
   std::int64_t next_ = 300;
   std::int64_t samples_ = 0;
   std::map<pid_t, std::set<int>> struck_by_;
+  std::set<pid_t> frozen_;
   std::map<pid_t, Moment> killed_at_;
   std::map<std::string, Moment> killed_;  // of whom the run knows; by name
   std::vector<Moment> going_on_;          // without them

@@ -26,7 +26,7 @@ bool Coordinator::Impl::on_peer_lost(Rank process, const std::optional<LostInfo>
     return true;
   }
   if (!failures_.expects_losses()) {
-    suspect(process, "failed: " + info->why, true);
+    failures_.on_peer_lost(process, info->why, node_.now());
   } else if (roster_.contains(info->process)) {
     links_.hear(process, info->process, info->why, node_.now());
   }

@@ -18,6 +18,13 @@ void FailureWatch::suspect(Rank process, const std::string& what, bool consequen
   cause_.suspect(fmt::format("{} {}", members_.describe(process), what), now, consequence);
 }
 
+// Among those who leave, some end their connections before others have heard that they may leave.
+void FailureWatch::on_peer_lost(Rank process, const std::string& why, Seconds now) {
+  if (!leaving_) {
+    suspect(process, "failed: " + why, true, now);
+  }
+}
+
 void FailureWatch::lose(Rank process, const std::string& why, Seconds now) {
   if (!members_.roster().contains(process)) {
     return;

@@ -35,6 +35,8 @@ class FailureWatch {
 
   // The process has failed. `consequence`: perhaps only because another one did.
   void suspect(Rank process, const std::string& what, bool consequence, Seconds now);
+  // The process has no connection to another one any more.
+  void on_peer_lost(Rank process, const std::string& why, Seconds now);
   // The connection to this process broke.
   void on_disconnected(Rank process, const std::string& why, Seconds now);
   // This process cannot take part any longer.
