@@ -65,5 +65,18 @@ TEST(ProgressDisplay, DoesNotWaitForWhoeverReadsIt) {
   EXPECT_EQ(pager.read_until("step 1000  0.00 s  loss 0.0000  accuracy 0.0000\n"), expected);
 }
 
+TEST(ProgressDisplay, WarningsAreShownToThoseWhoWantNoProgress) {
+  for (const auto style : {ProgressDisplay::Style::kPlain, ProgressDisplay::Style::kNone}) {
+    ReadStderr terminal;
+    ProgressDisplay display(style);
+    display.notice("worker 2 leaves");
+    display.warning("no progress for 12 s");
+    const bool shows_all = style == ProgressDisplay::Style::kPlain;
+    EXPECT_EQ(terminal.read_until("12 s\n"),
+              std::string(shows_all ? "motley: worker 2 leaves\n" : "") +
+                  "motley: no progress for 12 s\n");
+  }
+}
+
 }  // namespace
 }  // namespace motley
