@@ -76,7 +76,7 @@ class WorkerProgram {
     EXPECT_TRUE(worker.start(job, replica_, kSamples, Beginning::kOfRankZero));
     while (const auto work = worker.begin()) {
       const double loss = compute(work->samples);
-      worker.finish(loss);
+      worker.finish({.loss_sum = loss});
       steps_.emplace_back(work->samples.begin(), work->samples.end());
       log_ += static_cast<char>('a' + work->samples.front() % 26);
       position_.count_own_step();

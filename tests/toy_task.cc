@@ -90,7 +90,7 @@ std::unique_ptr<Replica> ToyTask::make_replica() {
 }
 
 std::optional<Evaluation> ToyTask::evaluate(const Snapshot& snapshot) {
-  Evaluation evaluation;
+  Evaluation evaluation{.loss = 0, .accuracy = 0};
   for (std::size_t i = 0; i < data_->labels.size(); ++i) {
     const float error = data_->error(i, snapshot.parameters.data());
     evaluation.loss += 0.5 * error * error;

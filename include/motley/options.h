@@ -31,6 +31,7 @@ struct Options {
   std::optional<std::int64_t> steps = {};      // limit is reached first; with neither: one epoch
   std::optional<double> target_accuracy = {};  // also ends the run when an evaluation reaches it
   std::int64_t eval_every = 50;                // steps between evaluations; 0 = only at the end
+  std::int64_t eval_every_epochs = 0;          // epochs; if it is not 0, eval_every does not count
   std::optional<std::int64_t> checkpoint_every = {};  // steps; 0 = none, not set: every 10 minutes
   int checkpoint_keep = 3;                            // how many of the newest checkpoints stay
   // Goes on from a checkpoint: a run directory, or one checkpoint in it. --motley-resume overrides.
@@ -38,6 +39,8 @@ struct Options {
   // The most samples that a worker computes at once, to limit memory: one number per worker, or a
   // single one for all; if empty, a worker computes its whole share at once.
   std::vector<std::int64_t> micro_batch = {};
+  // The names of the numbers that Trainer::count() adds up over all ranks; at most 12.
+  std::vector<std::string> counts = {};
 
   StrategySpec strategy = {};  // sync, allocation, codec and the keys of each method
   ClusterSpec cluster = {};    // pace and speeds of workers on one machine, heartbeat, threads

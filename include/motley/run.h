@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "motley/options.h"
 #include "motley/session.h"
@@ -39,11 +40,17 @@ struct RunHooks {
   // Evaluates a model: returns the mean loss and accuracy of the snapshot. Called on rank 0 only,
   // between two steps, on the thread that calls begin(); with a lock-step method the other workers
   // wait for it. If empty, nothing is evaluated.
+  // Snapshot::samples says how far the run was.
   std::function<Evaluation(const Snapshot&)> evaluate = {};
   // Settings that must be equal on all ranks, besides the replica's tensors: one per line, the name
   // first, as in "optimizer Adam with learning rate 0.01". A rank that differs is refused. If
   // empty, only the tensors are compared.
   std::string settings = {};
+  // Called on every rank with what `evaluate` returned, some steps later, between two steps: with a
+  // method that takes steps together, between the same two on all ranks, with local_sgd after an
+  // average. `samples` is Snapshot::samples. Not called for the final model, nor for evaluations of
+  // which the ranks had not heard when the run was cut off or resumed.
+  std::function<void(std::int64_t samples, const Evaluation&)> on_evaluation = {};
 };
 
 // The result of a run.
@@ -79,8 +86,10 @@ class Run {
   // Or step by step: begin() returns what to compute next, or nullopt when the run is over on all
   // ranks.
   std::optional<Work> begin();
-  // Call when the step is computed: the replica holds the sum of the samples' gradients, `loss_sum`
-  // is the sum of their losses. Returns the progress of the run.
+  // Call when the step is computed: the replica holds the sum of the samples' gradients, each
+  // multiplied by its weight if the result has a weight. Returns the progress of the run.
+  Progress finish(const StepResult& result);
+  // The same without weights: `loss_sum` is the sum of the samples' losses.
   Progress finish(double loss_sum);
   // Whether this rank's model has taken the step of the last finish(). False if another rank was
   // lost in the middle of it: the next begin() returns what is to be computed instead.
@@ -88,8 +97,17 @@ class Run {
   // Runs `body` with the exception handling of fit(): for the program's own code, during a step or
   // between two.
   void in_step(const std::function<void()>& body);
-  // Asks for an early, orderly end: some steps later begin() returns nullopt on every rank.
+  // Asks for an early, orderly end: begin() then returns nullopt on every rank. With a method that
+  // takes steps together, after the next finish() of this rank, with local_sgd after its next
+  // average; otherwise each rank finishes the iteration under way and at most one more.
   void stop();
+
+  // Whether the method takes steps together (Advance::kTogether).
+  bool steps_together() const;
+  // If not: StepResult::counts, summed over all ranks and the whole run, as this rank was last
+  // told. At the end it has been told everything. Otherwise empty: Progress has the sums of each
+  // step.
+  std::vector<double> counts() const;
 
   // The resolved job.
   const Job& job() const;

@@ -31,6 +31,7 @@
 #include "motley/base/cxx20.h"
 
 #include <memory>
+#include <span>
 
 #include "motley/base/failure.h"
 
@@ -50,6 +51,15 @@ class Session {
   int local_rank() const;  // rank among the processes on this machine
   bool is_main() const { return rank() == 0; }
   bool shares_machine() const;  // true if other processes of this run are known to be here
+
+  // Adds up numbers over all ranks: afterwards `numbers` holds the sums, the same on every rank.
+  // Every rank has to call it, with as many numbers and at the same place in the order of its runs;
+  // for example after a run, when each rank has tested a part of the data. Whole numbers are exact
+  // up to 2^36, others as a 32-bit float. It is a rendezvous of all ranks, so it takes as long as
+  // beginning a run; Trainer::count() is for numbers during one. Throws RunFailed if a rank is
+  // missing or sums something else, std::logic_error while a run goes on. motley/trainer.h has a
+  // sum() for tensors.
+  void sum(std::span<double> numbers);
 
   // What main() should return: 0 if this rank has left a run that goes on; 130 or 143 if this
   // process received SIGINT or SIGTERM, or if such a signal to any rank ended the run; otherwise 0.

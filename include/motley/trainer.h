@@ -12,7 +12,8 @@
 //   while (auto batch = trainer.begin()) {                  // a loop of your own
 //     auto loss = torch::nll_loss(model.forward(batch->data), batch->target);
 //     loss.backward();
-//     trainer.finish(loss);
+//     trainer.finish(loss);                      // or (loss, {.weight = tokens}): see
+//     FinishOptions
 //   }
 //
 // begin() returns this worker's share of the next batch; the method decides how large it is. With
@@ -53,6 +54,8 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,16 +71,41 @@
 
 namespace motley {
 
-// How far the run is, as far as this rank knows.
+// How far the run is, as far as this rank knows. With methods that take steps together, all numbers
+// are the same on all ranks after the same step (loss and counts with local_sgd after an average).
 struct Standing {
-  std::int64_t samples = 0;    // used by all ranks together
-  std::int64_t steps = 0;      // samples / batch
+  std::int64_t samples = 0;  // used by all ranks together
+  std::int64_t steps = 0;    // samples / batch
+  // Batches used: what the counter in a plain loop would show. The last batch of an epoch may be
+  // smaller, and counts as one.
+  std::int64_t batches = 0;
   std::int64_t epochs = 0;     // completed passes over the data
   std::int64_t own_steps = 0;  // of this rank, however many parts its shares have
+  // Of the last step, as the program computes it: weighted mean, or sum (set_reduction). Of the
+  // whole step with methods that take steps together; with local_sgd and others of this rank's
+  // own, and at an average of local_sgd of all steps since the one before. NaN if it is unknown.
+  double loss = std::numeric_limits<double>::quiet_NaN();
+  std::map<std::string, double> counts = {};  // totals over all ranks (Trainer::count())
 };
 
-// Whether a loss is the mean over its samples (the default of torch's losses) or their sum.
-enum class Reduction { kMean, kSum };
+// What a loss is, of the samples of a share, and what step the run takes.
+enum class Reduction {
+  kMean,       // their mean, the default of torch's losses; the step is that of the batch's mean
+  kSum,        // their sum; the step is that of the sum over the whole batch, as in a plain loop
+  kMeanOfSum,  // their sum; the step is nevertheless that of the batch's mean
+};
+
+// What finish() may be told besides the loss.
+struct FinishOptions {
+  // Over what the loss is a mean: the number of tokens that count, the sum of class weights. The
+  // step is then that of the weighted mean over the whole batch. Not given: the number of samples.
+  std::optional<double> weight = {};
+};
+// What the function of fit() may return instead of a loss.
+struct WeightedLoss {
+  torch::Tensor loss;
+  double weight = 0;
+};
 
 // The part of Trainer that does not depend on the type of samples. Not meant for direct use.
 class TrainerCore {
@@ -93,18 +121,33 @@ class TrainerCore {
   // Called just before optimizer.step(), when grad() of the parameters holds the gradient of the
   // step: the place to change it, for example with torch::nn::utils::clip_grad_norm_.
   void before_step(std::function<void()> hook);
-  // Called after each step of this rank, for logging.
+  // Called after each step of this rank, for logging. With methods that take steps together, also
+  // after steps of which this rank had no samples, so it is called equally often on all ranks.
   void on_step(std::function<void(const Standing&)> hook);
+  // Says the learning rate of each step: called before the step is computed, also if this rank has
+  // no samples of it, with the standing before it (batches = 0 in the first step). The rate is set
+  // in all groups of parameters. With methods that take steps together, ranks therefore agree; at
+  // their own pace each follows the samples that all have used. A schedule that follows
+  // standing.batches is that of a plain loop which calls scheduler.step() after each step.
+  void schedule(std::function<double(const Standing&)> rate_of);
   // Called on every rank once per epoch, when the ranks together have used the data once more: the
   // place for learning-rate schedules. A resumed run does not call it again for epochs that were
   // done: the optimizer's learning rates are part of a checkpoint. (Add a scheduler with
   // add_state(), because it counts its steps.)
   void on_epoch(std::function<void(std::int64_t epochs)> hook);
-  // Evaluates the model every options.eval_every steps and at the end. Runs on rank 0 between two
-  // steps. During the call the module holds the model to evaluate, in eval() mode and without
-  // gradients; afterwards it is restored, and torch's default generator with it. The accuracy can
-  // end the run (options.target_accuracy).
+  // Evaluates the model every options.eval_every steps, or options.eval_every_epochs epochs, and at
+  // the end. Runs on rank 0 between two steps. During the call the module holds the model to
+  // evaluate, in eval() mode and without gradients; afterwards it is restored, and torch's default
+  // generator with it. The hook is told how far the run was with that model (samples, steps,
+  // batches, epochs): rank 0 may be some steps further by then. The accuracy can end the run
+  // (options.target_accuracy).
   void evaluate_with(std::function<Evaluation()> hook);
+  void evaluate_with(std::function<Evaluation(const Standing&)> hook);
+  // Called on every rank with the result and the standing of the model that was evaluated, a few
+  // steps later: the place for early stopping, and for schedules that follow the result. With
+  // methods that take steps together, all ranks call it between the same two steps, with local_sgd
+  // after an average. Not called for the final model: result() has that on rank 0.
+  void on_evaluation(std::function<void(const Standing&, const Evaluation&)> hook);
 
   // Adds something of the program to the state of the run, under a name of its own. A checkpoint
   // holds it for each rank, beside module, optimizer, torch's default generator and standing().
@@ -126,8 +169,17 @@ class TrainerCore {
   // Says what the loop's losses are. Default: kMean. Call it before the first begin(), too.
   void set_reduction(Reduction reduction);
 
-  // Ends the run early but cleanly: a few steps later begin() returns nullopt on every rank.
+  // Ends the run early but cleanly: begin() returns nullopt on every rank. With methods that take
+  // steps together, the step that this rank finishes next is the last one, with local_sgd the last
+  // one before its next average. Otherwise each rank finishes its iteration and at most one more.
   void stop();
+
+  // Adds to a number of options.counts, in the step that this rank finishes next. Numbers are
+  // summed over all ranks with the gradient, without a message of their own (with local_sgd when it
+  // averages); at their own pace, with reports that workers send anyway. standing().counts has the
+  // totals of the run so far. Whole numbers are exact up to 2^36 in one step. Throws
+  // std::invalid_argument if options.counts does not have the name.
+  void count(const std::string& name, double number);
 
   // In a resumed run, from the first begin() on, it counts the whole run.
   Standing standing() const;
@@ -139,7 +191,8 @@ class TrainerCore {
  protected:
   // nullopt when the run is over. Never empty: steps without samples are handled inside.
   std::optional<std::span<const SampleIndex>> begin_step();
-  void finish_step(std::optional<double> loss);  // nullopt: unknown
+  void finish_step(std::optional<double> loss,
+                   const FinishOptions& options = {});  // nullopt: unknown
   // Runs `body` as part of the run: if it throws, that is reported as the first cause of failure.
   void in_step(const std::function<void()>& body);
 
@@ -147,6 +200,9 @@ class TrainerCore {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// The sum of a tensor over all ranks, of the same shape and type on each (Session::sum()).
+torch::Tensor sum(Session& session, const torch::Tensor& tensor);
 
 // Data is a torch::data dataset (it has size() and get_batch(), and may be mapped) or
 // motley::samples(count, get): motley/trainer_data.h.
@@ -175,26 +231,34 @@ class Trainer : public TrainerCore {
   // Call when the gradients of the batch are computed. The loss goes into the record, and some
   // methods decide by it. Without the argument the loss is unknown.
   void finish() { finish_step(std::nullopt); }
-  void finish(const torch::Tensor& loss) { finish_step(loss.template item<double>()); }
+  void finish(const torch::Tensor& loss, const FinishOptions& options = {}) {
+    finish_step(loss.template item<double>(), options);
+  }
+  void finish(const WeightedLoss& loss) { finish(loss.loss, {.weight = loss.weight}); }
 
-  // Trains until the run is over. `loss_of` computes the loss of a batch.
+  // Trains until the run is over. `loss_of` computes the loss of a batch, a tensor or a
+  // WeightedLoss.
   template <class LossOf>
   void fit(const LossOf& loss_of) {
     using Batch = std::remove_cvref_t<decltype(*begin())>;
-    static_assert(std::is_invocable_r_v<torch::Tensor, const LossOf&, Batch&>,
+    constexpr bool kIsWeighted = std::is_invocable_r_v<WeightedLoss, const LossOf&, Batch&>;
+    static_assert(kIsWeighted || std::is_invocable_r_v<torch::Tensor, const LossOf&, Batch&>,
                   "the function given to fit() takes a batch, auto& batch, and returns its loss, a "
-                  "torch::Tensor");
+                  "torch::Tensor or a motley::WeightedLoss");
     while (auto batch = begin()) {
-      torch::Tensor loss;
+      std::conditional_t<kIsWeighted, WeightedLoss, torch::Tensor> loss;
       in_step([&] {
         loss = loss_of(*batch);
-        loss.backward();
+        tensor_of(loss).backward();
       });
       finish(loss);
     }
   }
 
  private:
+  static torch::Tensor& tensor_of(torch::Tensor& loss) { return loss; }
+  static torch::Tensor& tensor_of(WeightedLoss& loss) { return loss.loss; }
+
   template <class Module>
   static torch::nn::Module& module_of(Module& module) {
     if constexpr (std::is_base_of_v<torch::nn::Module, Module>) {

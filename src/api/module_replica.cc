@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -162,7 +164,8 @@ double ModuleReplica::compute(std::span<const SampleIndex>) {
 
 void ModuleReplica::take_gradients(double scale) {
   gather();
-  pending_ = scale;
+  pending_ = 1;
+  scale_gradient(scale);
   if (std::exchange(has_put_aside_, false)) {
     multiply_gradients(std::exchange(pending_, 1));
     torch::Tensor gradients = model_->all_gradients();
@@ -170,8 +173,18 @@ void ModuleReplica::take_gradients(double scale) {
   }
 }
 
+void ModuleReplica::scale_gradient(double factor) {
+  if (factor == 0) {
+    gradients_->gather_nothing();
+  }
+  pending_ = factor == 0 ? 1 : pending_ * factor;
+}
+
 void ModuleReplica::put_aside(double scale) {
   gather();
+  if (scale == 0) {
+    gradients_->gather_nothing();
+  }
   const torch::Tensor gradients = model_->all_gradients();
   if (!aside_.defined()) {
     aside_ = torch::empty_like(gradients);
@@ -203,11 +216,21 @@ void ModuleReplica::multiply_gradients(double factor) {
 
 void ModuleReplica::apply(double scale) {
   gradients_->scatter();
-  multiply_gradients(std::exchange(pending_, 1) * scale);
+  multiply_gradients(std::exchange(pending_, 1) * scale * step_factor_);
   if (before_step_) {
     before_step_();
   }
   optimizer_.step();
+}
+
+void ModuleReplica::set_learning_rate(double rate) {
+  if (!std::isfinite(rate) || rate < 0) {
+    throw std::invalid_argument(
+        fmt::format("the learning rate {} makes no sense; expected a number from 0 up", rate));
+  }
+  for (auto& group : optimizer_.param_groups()) {
+    group.options().set_lr(rate);
+  }
 }
 
 // The other tensors are asked for every time: the module may have got new ones.

@@ -31,6 +31,7 @@ class ModuleReplica final : public Replica {
   Block buffers() override { return model_->buffers(); }
   std::vector<TensorInfo> tensors() override { return model_->tensors(); }
   double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
+  void scale_gradient(double factor) override;
   void apply(double scale) override;
   // All tensors of the module, the optimizer with its settings, torch's random generator, and what
   // set_more_state() adds. Call it between two steps. Tensors stay the same tensors.
@@ -53,7 +54,8 @@ class ModuleReplica final : public Replica {
   void end_step();
 
   // Call clear() before the program computes and take_gradients() afterwards: the gradient is then
-  // `scale` times what the program left. The multiplication is delayed until the gradient is read:
+  // `scale` times what the program left; nothing if it is 0, even if that was not a number. The
+  // multiplication is delayed until the gradient is read:
   // with one worker nobody reads it, and the optimizer's step cancels it.
   // They throw Refused if the program has changed parameters meanwhile, or if nothing was computed
   // in the first step.
@@ -65,6 +67,11 @@ class ModuleReplica final : public Replica {
   // take_gradients() adds, and clears the gradients. They are kept apart, because the program may
   // clear them itself.
   void put_aside(double scale);
+
+  // By what the next steps are multiplied in addition.
+  void set_step_factor(double factor) { step_factor_ = factor; }
+  // Sets the learning rate of every group of parameters.
+  void set_learning_rate(double rate);
 
   // Called just before the optimizer's step.
   void set_before_step(std::function<void()> hook) { before_step_ = std::move(hook); }
@@ -93,7 +100,8 @@ class ModuleReplica final : public Replica {
   std::optional<ModuleWatch> watch_;
   OptimizerState optimizer_state_;
   OptimizerSettings optimizer_settings_;
-  double pending_ = 1;          // factor not yet applied to the gradients
+  double pending_ = 1;  // factor not yet applied to the gradients
+  double step_factor_ = 1;
   torch::Tensor aside_;         // undefined until a share has parts
   bool has_put_aside_ = false;  // in this step
   bool has_computed_ = false;   // any gradient, in any step

@@ -9,8 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "api/counts.h"
 #include "api/module_replica.h"
 #include "api/program_state.h"
+#include "api/share_result.h"
 #include "api/trainer_position.h"
 #include "compute/threads.h"
 #include "compute/torch_error.h"
@@ -18,6 +20,11 @@
 #include "session/warning.h"
 
 namespace motley {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
 
 class TrainerCore::Impl {
  public:
@@ -27,7 +34,8 @@ class TrainerCore::Impl {
         samples_(samples),
         options_(std::move(options)),
         replica_(module, optimizer),
-        position_(samples) {
+        position_(samples),
+        counts_(options_.counts) {
     replica_.set_more_state([this](Archive& archive) {
       archive("trainer", *this);
       warn_of_lost_optimizer();
@@ -41,28 +49,30 @@ class TrainerCore::Impl {
     // Before finish(), the run refuses begin_share().
     const bool in_share = part_.empty() && !rest_.empty();
     if (!in_share && !begin_share()) {
+      learn_counts({});
       return std::nullopt;
     }
     part_ = next_part(rest_, run_->job().train.micro_batch_of(session_.rank()));
     return part_;
   }
 
-  void finish(std::optional<double> loss) {
+  void finish(std::optional<double> loss, const FinishOptions& options) {
     if (!run_) {
       throw std::logic_error("finish() before the first begin()");
     }
-    warn_of(loss);
+    if (options.weight != 0) {  // a mean over nothing is not a number
+      warn_of(loss);
+    }
     const bool is_last = rest_.empty();
-    const double scale = reduction_ == Reduction::kMean ? static_cast<double>(part_.size()) : 1;
     in_step([&] {
       if (part_.empty() && !is_last) {
         throw std::logic_error("finish() called without a begin() that returned a part");
       }
+      const double scale = result_.add(loss.value_or(kUnknown), options, part_.size(), reduction_);
       is_last ? replica_.take_gradients(scale) : replica_.put_aside(scale);
     });
-    loss_sum_ += loss.value_or(std::numeric_limits<double>::quiet_NaN()) * scale;
     if (is_last) {
-      finish_share();
+      finish_share(result_.take());
     }
     part_ = {};
   }
@@ -81,8 +91,14 @@ class TrainerCore::Impl {
   }
 
   Standing standing() const {
-    return position_.standing(run_ ? run_->job().train.batch
-                                   : std::max<std::int64_t>(options_.batch, 1));
+    Standing standing = position_.standing(batch());
+    standing.counts = counts_.totals();
+    return standing;
+  }
+
+  void count(const std::string& name, double number) {
+    const auto add = [&] { counts_.add(name, number); };
+    run_ ? in_step(add) : add();
   }
 
   // For what must be known when the run begins. A hook that is set later would miss a part of it.
@@ -97,6 +113,7 @@ class TrainerCore::Impl {
   // The run calls it between two steps, as part of the replica's state.
   void state(Archive& archive) {
     archive("position", position_);
+    archive("counts", counts_);
     archive("program", program_state_);
   }
 
@@ -107,17 +124,22 @@ class TrainerCore::Impl {
   Reduction reduction_ = Reduction::kMean;
   std::function<void(const Standing&)> on_step_;
   std::function<void(std::int64_t)> on_epoch_;
-  std::function<Evaluation()> evaluate_;
+  std::function<double(const Standing&)> schedule_;
+  std::function<Evaluation(const Standing&)> evaluate_;
+  std::function<void(const Standing&, const Evaluation&)> on_evaluation_;
   std::span<const SampleIndex> part_;  // between begin() and finish()
   std::unique_ptr<Run> run_;           // from the first begin() on
 
  private:
   TrainerPosition position_;
   ProgramState program_state_;
+  double step_samples_ = 0;      // of the step under way: of all ranks,
+  std::size_t own_samples_ = 0;  // and of this one
   bool has_warned_ = false;
   bool stop_ = false;                  // may be set before there is a run
   std::span<const SampleIndex> rest_;  // of the share: the parts after part_
-  double loss_sum_ = 0;                // of the parts that are finished
+  ShareResult result_;                 // of the parts that are finished
+  Counts counts_;
 
   void warn_of_lost_optimizer() {
     if (replica_.optimizer_is_lost() && session_.is_main() && !std::exchange(has_warned_, true)) {
@@ -140,26 +162,46 @@ class TrainerCore::Impl {
   bool begin_share() {
     in_step([this] { replica_.check(); });
     while (const auto work = begin_work()) {
-      replica_.clear();
+      prepare(*work);
       if (work->count > 0) {
         rest_ = work->samples;
         return true;
       }
       replica_.take_nothing();
-      advance(run_->finish(0));
+      finish_share({});
     }
     return false;
+  }
+
+  void prepare(const Work& work) {
+    own_samples_ = work.count;
+    step_samples_ = static_cast<double>(work.step_samples);
+    replica_.clear();
+    replica_.set_step_factor(reduction_ == Reduction::kSum ? step_samples_ : 1);
+    if (schedule_) {
+      in_step([&] { replica_.set_learning_rate(schedule_(standing())); });
+    }
+  }
+
+  std::int64_t batch() const {
+    return run_ ? run_->job().train.batch : std::max<std::int64_t>(options_.batch, 1);
   }
 
   void start() {
     replica_.begin_run();
     RunHooks hooks;
-    hooks.settings = replica_.settings();
+    hooks.settings = replica_.settings() + counts_.describe();
     if (evaluate_) {
       hooks.evaluate = [this](const Snapshot& snapshot) {
+        const Standing judged = position_.standing_after(snapshot.samples, batch());
         Evaluation evaluation;
-        replica_.with(snapshot, [&] { evaluation = evaluate_(); });
+        replica_.with(snapshot, [&] { evaluation = evaluate_(judged); });
         return evaluation;
+      };
+    }
+    if (on_evaluation_) {
+      hooks.on_evaluation = [this](std::int64_t samples, const Evaluation& evaluation) {
+        on_evaluation_(position_.standing_after(samples, batch()), evaluation);
       };
     }
     run_ = std::make_unique<Run>(session_, options_, replica_, samples_, std::move(hooks));
@@ -184,17 +226,29 @@ class TrainerCore::Impl {
   }
 
   // A step that was cut off because a rank was lost is no step: what it computed is dealt again.
-  void finish_share() {
-    const Progress progress = run_->finish(std::exchange(loss_sum_, 0));
+  void finish_share(StepResult result) {
+    result.counts = counts_.take();
+    const Progress progress = run_->finish(result);
     replica_.end_step();
     if (!run_->applied()) {
       return;
     }
-    position_.count_own_step();
+    const bool is_step = run_->steps_together() || own_samples_ > 0;
+    if (is_step) {
+      position_.count_own_step();
+      position_.set_loss(reduction_ == Reduction::kSum ? progress.mean_loss * step_samples_
+                                                       : progress.mean_loss);
+    }
+    learn_counts(progress.counts);
     advance(progress);
-    if (on_step_) {
+    if (on_step_ && is_step) {
       in_step([&] { on_step_(standing()); });
     }
+  }
+
+  // `more`: of the last step.
+  void learn_counts(const std::vector<double>& more) {
+    run_->steps_together() ? counts_.add_to_totals(more) : counts_.set_totals(run_->counts());
   }
 
   void advance(const Progress& progress) {
@@ -205,6 +259,12 @@ class TrainerCore::Impl {
     });
   }
 };
+
+torch::Tensor sum(Session& session, const torch::Tensor& tensor) {
+  torch::Tensor numbers = tensor.detach().to(torch::kCPU, torch::kDouble).clone().contiguous();
+  session.sum({numbers.data_ptr<double>(), static_cast<std::size_t>(numbers.numel())});
+  return numbers.to(tensor.options());
+}
 
 TrainerCore::TrainerCore(Session& session, torch::nn::Module& module,
                          torch::optim::Optimizer& optimizer, std::int64_t training_samples,
@@ -219,11 +279,22 @@ void TrainerCore::before_step(std::function<void()> hook) {
 void TrainerCore::on_step(std::function<void(const Standing&)> hook) {
   impl_->before_the_run("on_step").on_step_ = std::move(hook);
 }
+void TrainerCore::schedule(std::function<double(const Standing&)> rate_of) {
+  impl_->before_the_run("schedule").schedule_ = std::move(rate_of);
+}
 void TrainerCore::on_epoch(std::function<void(std::int64_t)> hook) {
   impl_->before_the_run("on_epoch").on_epoch_ = std::move(hook);
 }
 void TrainerCore::evaluate_with(std::function<Evaluation()> hook) {
+  impl_->before_the_run("evaluate_with").evaluate_ = [hook = std::move(hook)](const Standing&) {
+    return hook();
+  };
+}
+void TrainerCore::evaluate_with(std::function<Evaluation(const Standing&)> hook) {
   impl_->before_the_run("evaluate_with").evaluate_ = std::move(hook);
+}
+void TrainerCore::on_evaluation(std::function<void(const Standing&, const Evaluation&)> hook) {
+  impl_->before_the_run("on_evaluation").on_evaluation_ = std::move(hook);
 }
 void TrainerCore::add_state(const std::string& name, std::function<std::string()> save,
                             std::function<void(const std::string&)> load) {
@@ -245,13 +316,16 @@ void TrainerCore::set_reduction(Reduction reduction) {
   impl_->before_the_run("set_reduction").reduction_ = reduction;
 }
 void TrainerCore::stop() { impl_->stop(); }
+void TrainerCore::count(const std::string& name, double number) { impl_->count(name, number); }
 
 Standing TrainerCore::standing() const { return impl_->standing(); }
 std::span<const SampleIndex> TrainerCore::indices() const { return impl_->part_; }
 const RunResult& TrainerCore::result() const { return impl_->result(); }
 
 std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return impl_->begin(); }
-void TrainerCore::finish_step(std::optional<double> loss) { impl_->finish(loss); }
+void TrainerCore::finish_step(std::optional<double> loss, const FinishOptions& options) {
+  impl_->finish(loss, options);
+}
 void TrainerCore::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 
 }  // namespace motley

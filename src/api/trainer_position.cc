@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
+#include <optional>
+
 namespace motley {
 
 void TrainerPosition::advance(std::int64_t samples,
@@ -14,8 +18,21 @@ void TrainerPosition::advance(std::int64_t samples,
 }
 
 Standing TrainerPosition::standing(std::int64_t batch) const {
-  Standing standing = standing_;
-  standing.steps = standing.samples / batch;
+  Standing standing = standing_after(standing_.samples, batch);
+  standing.epochs = standing_.epochs;
+  standing.own_steps = standing_.own_steps;
+  standing.loss = standing_.loss;
+  return standing;
+}
+
+Standing TrainerPosition::standing_after(std::int64_t samples, std::int64_t batch) const {
+  const auto batches_in = [&](std::int64_t count) { return (count + batch - 1) / batch; };
+  Standing standing;
+  standing.samples = samples;
+  standing.steps = samples / batch;
+  standing.epochs = samples / training_samples_;
+  standing.batches =
+      standing.epochs * batches_in(training_samples_) + batches_in(samples % training_samples_);
   return standing;
 }
 
@@ -29,6 +46,12 @@ void TrainerPosition::state(Archive& archive) {
   archive("samples", standing_.samples);
   archive("epochs", standing_.epochs);
   archive("own_steps", standing_.own_steps);
+  std::optional<double> loss;
+  if (std::isfinite(standing_.loss)) {
+    loss = standing_.loss;
+  }
+  archive("loss", loss);
+  standing_.loss = loss.value_or(std::numeric_limits<double>::quiet_NaN());
 }
 
 }  // namespace motley

@@ -19,6 +19,10 @@ class TrainerPosition {
   void count_own_step() { ++standing_.own_steps; }
 
   Standing standing(std::int64_t batch) const;
+  // Of a model that had seen so many samples: without what belongs to a step.
+  Standing standing_after(std::int64_t samples, std::int64_t batch) const;
+  // Of the last step; NaN if it is unknown.
+  void set_loss(double loss) { standing_.loss = loss; }
 
   // Epochs that were announced before are not announced again. Refuses a state of a run with
   // another number of samples: what is left of its epoch would be of other data.
@@ -26,7 +30,7 @@ class TrainerPosition {
 
  private:
   const std::int64_t training_samples_;
-  Standing standing_;  // but for steps
+  Standing standing_;  // but for steps, batches and counts
 };
 
 }  // namespace motley

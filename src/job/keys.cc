@@ -148,6 +148,8 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
      "in parts, each with the worker's `cluster.overhead`; the whole share if not given"},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
+    {"train.eval_every_epochs", job<&Job::train, &TrainSpec::eval_every_epochs>, kCount,
+     "epochs between evaluations, in place of `train.eval_every`; 0 = `train.eval_every` counts"},
     {"train.checkpoint_every", job<&Job::train, &TrainSpec::checkpoint_every>, CountOrAuto{kCount},
      "steps between checkpoints; 0 = none; `auto`: about every 10 minutes in `train`, none in "
      "`simulate`"},

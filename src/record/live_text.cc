@@ -123,7 +123,7 @@ std::string progress_line(const RunRecord& record, const Moment& moment) {
   if (record.train_loss()) {
     text += fmt::format("  loss {:.4f}", *record.train_loss());
   }
-  if (!record.metrics().empty()) {
+  if (!record.metrics().empty() && !std::isnan(record.metrics().back().accuracy)) {
     text += fmt::format("  accuracy {:.4f}", record.metrics().back().accuracy);
   }
   if (moment.eta) {

@@ -42,6 +42,15 @@ std::string label(std::string_view name, std::string_view value) {
   return fmt::format("{}=\"{}\"", name, escape_label(value));
 }
 
+void add_named(Exposition& out, const std::vector<NamedNumber>& named) {
+  if (!named.empty()) {
+    out.gauge("motley_test_metric", "What else the program measured at the last evaluation.");
+  }
+  for (const NamedNumber& each : named) {
+    out.sample(each.value, label("name", each.name));
+  }
+}
+
 void add_run(Exposition& out, const RunFigures& run) {
   out.gauge("motley_run_info", "Name, mode and method of the run.");
   out.sample(1, fmt::format("{},{},{},{},{}", label("name", run.name), label("mode", run.mode),
@@ -66,8 +75,12 @@ void add_run(Exposition& out, const RunFigures& run) {
   if (run.test) {
     out.gauge("motley_test_loss", "Loss on the test data at the last evaluation.");
     out.sample(run.test->loss);
-    out.gauge("motley_test_accuracy", "Accuracy on the test data at the last evaluation, 0 to 1.");
-    out.sample(run.test->accuracy);
+    if (!std::isnan(run.test->accuracy)) {
+      out.gauge("motley_test_accuracy",
+                "Accuracy on the test data at the last evaluation, 0 to 1.");
+      out.sample(run.test->accuracy);
+    }
+    add_named(out, run.test->named);
   }
 }
 

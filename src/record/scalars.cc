@@ -61,7 +61,14 @@ void add_parts(Scalars& scalars, const std::string& section, double TimeShares::
 }  // namespace
 
 Scalars scalars_of(const Metric& metric) {
-  return {{"test/loss", metric.loss}, {"test/accuracy", metric.accuracy}};
+  Scalars scalars = {{"test/loss", metric.loss}};
+  if (!std::isnan(metric.accuracy)) {
+    scalars.emplace_back("test/accuracy", metric.accuracy);
+  }
+  for (const NamedNumber& each : metric.named) {
+    scalars.emplace_back("test/" + each.name, each.value);
+  }
+  return scalars;
 }
 
 Scalars scalars_of(const RunFigures& now, const RunFigures& before) {

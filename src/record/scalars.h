@@ -4,7 +4,8 @@
 //   file.add(wall_time, step, scalars_of(now, before));
 //   file.add(wall_time, metric.step, scalars_of(metric));
 //
-//   test/loss, test/accuracy            of an evaluation
+//   test/loss, test/accuracy            of an evaluation; the accuracy if it is known
+//   test/<name>                         what else a program has measured
 //   train/loss
 //   throughput/samples_per_second
 //   compute/worker_0, wait/worker_0 ... shares of the worker's time since `before`, 0 to 1

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/random.h"
@@ -59,6 +60,14 @@ TEST(Scalars, AnEvaluationIsApart) {
   metric.loss = 0.5;
   metric.accuracy = 0.75;
   EXPECT_EQ(scalars_of(metric), (Scalars{{"test/loss", 0.5}, {"test/accuracy", 0.75}}));
+}
+
+TEST(Scalars, AnEvaluationMayHaveOtherNumbersThanAnAccuracy) {
+  Metric metric;
+  metric.loss = 0.5;
+  metric.accuracy = std::numeric_limits<double>::quiet_NaN();
+  metric.named = {{"perplexity", 20}};
+  EXPECT_EQ(scalars_of(metric), (Scalars{{"test/loss", 0.5}, {"test/perplexity", 20}}));
 }
 
 TEST(Scalars, OfManyWorkersTheExtremesAndTheMean) {

@@ -101,6 +101,9 @@ Json to_json(const Metric& metric) {
   if (metric.train_loss) {
     json["train_loss"] = number(*metric.train_loss);
   }
+  for (const NamedNumber& each : metric.named) {
+    json["metrics"][each.name] = number(each.value);
+  }
   return json;
 }
 

@@ -14,14 +14,26 @@
 
 namespace motley {
 
+struct NamedNumber {
+  std::string name;
+  double value = 0;
+
+  void state(Archive& archive) {
+    archive("name", name);
+    archive("value", value);
+  }
+  friend bool operator==(const NamedNumber&, const NamedNumber&) = default;
+};
+
 // One evaluation.
 struct Metric {
   Seconds seconds = 0;  // training time at which the model was in this state
   std::int64_t step = 0;
   std::int64_t samples = 0;
-  double loss = 0;                   // on the test set
-  double accuracy = 0;               // on the test set
-  std::optional<double> train_loss;  // mean over the samples since the previous evaluation
+  double loss = 0;                      // on the test set
+  double accuracy = 0;                  // on the test set; NaN if unknown
+  std::optional<double> train_loss;     // mean over the samples since the previous evaluation
+  std::vector<NamedNumber> named = {};  // what else a program has measured
 
   void state(Archive& archive) {
     archive("seconds", seconds);
@@ -30,6 +42,7 @@ struct Metric {
     archive("loss", loss);
     archive("accuracy", accuracy);
     archive("train_loss", train_loss);
+    archive("named", named);
   }
 };
 

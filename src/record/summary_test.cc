@@ -209,6 +209,15 @@ TEST(Summary, NumbersThatJsonDoesNotHaveAreNull) {
   EXPECT_TRUE(json["per_worker"][0]["wait_seconds"].is_null());
 }
 
+TEST(Summary, AnEvaluationHasTheNumbersOfTheProgram) {
+  Metric metric = sample().metrics.front();
+  EXPECT_FALSE(to_json(metric).contains("metrics"));
+  metric.named = {{"perplexity", 20}, {"bleu", kNaN}};
+  const auto json = to_json(metric);
+  EXPECT_EQ(json["metrics"]["perplexity"], 20);
+  EXPECT_TRUE(json["metrics"]["bleu"].is_null());
+}
+
 TEST(Summary, AMethodsFiguresStandUnderItsName) {
   Summary summary = sample();
   summary.sync = "partial_reduce";

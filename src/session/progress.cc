@@ -88,8 +88,15 @@ void ProgressDisplay::update(const RunRecord& record, const Moment& moment) {
 
 void ProgressDisplay::evaluated(const Metric& metric) {
   if (style_ == Style::kPlain) {
-    say(fmt::format("step {}  {:.2f} s  loss {:.4f}  accuracy {:.4f}\n", metric.step,
-                    metric.seconds, metric.loss, metric.accuracy));
+    std::string text =
+        fmt::format("step {}  {:.2f} s  loss {:.4f}", metric.step, metric.seconds, metric.loss);
+    if (!std::isnan(metric.accuracy)) {
+      text += fmt::format("  accuracy {:.4f}", metric.accuracy);
+    }
+    for (const NamedNumber& each : metric.named) {
+      text += fmt::format("  {} {:.4f}", each.name, each.value);
+    }
+    say(text + "\n");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -26,6 +27,7 @@ Job job_of(const Options& options) {
   job.train.steps = options.steps;
   job.train.target_accuracy = options.target_accuracy;
   job.train.eval_every = options.eval_every;
+  job.train.eval_every_epochs = options.eval_every_epochs;
   job.train.checkpoint_every = options.checkpoint_every.value_or(-1);
   job.train.checkpoint_keep = options.checkpoint_keep;
   job.train.micro_batch = options.micro_batch;
@@ -43,6 +45,22 @@ Job resolve(const Session::Impl& session, const Options& options) {
   auto job = parse_program(job_schema(), job_of(options), session.world.size, text,
                            session.job_path, session.overrides);
   return job ? std::move(*job) : throw Refused(job.error().message);
+}
+
+// A target that is never compared with anything would be ignored in silence.
+EvaluateFunction with_target(const Job& job, EvaluateFunction evaluate) {
+  if (!evaluate || !job.train.target_accuracy) {
+    return evaluate;
+  }
+  return [evaluate = std::move(evaluate)](const Snapshot& snapshot) {
+    Evaluation evaluation = evaluate(snapshot);
+    if (std::isnan(evaluation.accuracy)) {
+      throw Refused(
+          "train.target_accuracy is set, but the program's evaluation returns no accuracy: return "
+          "one, or do without the target");
+    }
+    return evaluation;
+  };
 }
 
 // Keeps a flag true for its own lifetime.
@@ -86,14 +104,18 @@ Run::Impl::Turn::Turn(Session::Impl& session) : session_(session) {
 
 Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica,
                 std::int64_t samples, RunHooks hooks)
-    : session_(session), turn_(std::in_place, session), job_(resolve(session, options)) {
+    : session_(session),
+      turn_(std::in_place, session),
+      job_(resolve(session, options)),
+      steps_together_(method_of(job_).advance == Advance::kTogether),
+      on_evaluation_(std::move(hooks.on_evaluation)) {
   if (samples <= 0) {
     throw Refused("the data set is empty: expected at least one training sample");
   }
   forget_cause();
   const Peer me = peer_of(replica, hooks.settings);
   if (session_.world.rank == 0) {
-    open_rendezvous(me, samples, std::move(hooks.evaluate),
+    open_rendezvous(me, samples, with_target(job_, std::move(hooks.evaluate)),
                     session_.resume ? session_.resume : options.resume);
   }
   join_run(me);
@@ -111,7 +133,11 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
 
 Run::Impl::Impl(Session::Impl& session, Worker& worker, const Job& job, Replica& replica,
                 std::int64_t samples)
-    : session_(session), turn_(std::in_place, session), job_(job), worker_(&worker) {
+    : session_(session),
+      turn_(std::in_place, session),
+      job_(job),
+      steps_together_(method_of(job_).advance == Advance::kTogether),
+      worker_(&worker) {
   guarded([&] { expect(worker_->start(job_, replica, samples, Beginning::kAlreadyEqual)); });
 }
 
@@ -193,6 +219,7 @@ std::optional<Work> Run::Impl::begin() {
     if (host_) {
       host_->evaluate_waiting();
     }
+    announce_evaluation();
     const auto work = worker_->begin();
     has_work_ = work.has_value();
     work ? take_part() : end();
@@ -200,18 +227,34 @@ std::optional<Work> Run::Impl::begin() {
   });
 }
 
-Progress Run::Impl::finish(double loss_sum) {
+Progress Run::Impl::finish(StepResult result) {
   expect_turn(has_work_, "finish() called without a begin() that returned work");
-  guarded([&] { applied_ = worker_->finish(loss_sum); });
+  result.has_heard = worker_->has_evaluation();
+  guarded([&] { applied_ = worker_->finish(result); });
   has_work_ = false;
+  all_have_heard_ = applied_ && worker_->progress().all_have_heard;
   return worker_->progress();
+}
+
+// At their own pace, ranks need not agree on the moment.
+void Run::Impl::announce_evaluation() {
+  if (!steps_together_ || std::exchange(all_have_heard_, false)) {
+    const auto next = worker_->next_evaluation();
+    if (next && on_evaluation_) {
+      on_evaluation_(next->samples, next->evaluation);
+    }
+  }
+}
+
+std::vector<double> Run::Impl::counts() const {
+  return steps_together_ ? std::vector<double>() : worker_->counts();
 }
 
 void Run::Impl::fit(const std::function<double(const Work&)>& compute) {
   while (const auto work = begin()) {
     double loss_sum = 0;
     in_step([&] { loss_sum = compute(*work); });
-    finish(loss_sum);
+    finish({.loss_sum = loss_sum});
   }
 }
 
@@ -361,7 +404,8 @@ void Run::Impl::take(const Summary& summary) {
   result_.samples = summary.samples;
   if (!summary.metrics.empty()) {
     result_.loss = summary.metrics.back().loss;
-    result_.accuracy = summary.metrics.back().accuracy;
+    const double accuracy = summary.metrics.back().accuracy;
+    result_.accuracy = std::isnan(accuracy) ? std::nullopt : std::optional(accuracy);
   }
   result_.stopped = summary.stopped;
   result_.summary = to_json(summary).dump(2);
@@ -373,7 +417,10 @@ Run::Run(Session& session, const Options& options, Replica& replica, std::int64_
                                    std::move(hooks))) {}
 Run::~Run() = default;
 std::optional<Work> Run::begin() { return impl_->begin(); }
-Progress Run::finish(double loss_sum) { return impl_->finish(loss_sum); }
+Progress Run::finish(const StepResult& result) { return impl_->finish(result); }
+Progress Run::finish(double loss_sum) { return impl_->finish({.loss_sum = loss_sum}); }
+bool Run::steps_together() const { return impl_->steps_together(); }
+std::vector<double> Run::counts() const { return impl_->counts(); }
 bool Run::applied() const { return impl_->applied(); }
 void Run::fit(const std::function<double(const Work&)>& compute) { impl_->fit(compute); }
 void Run::in_step(const std::function<void()>& body) { impl_->in_step(body); }

@@ -31,13 +31,15 @@ class Run::Impl {
   Impl& operator=(const Impl&) = delete;
 
   std::optional<Work> begin();
-  Progress finish(double loss_sum);
+  Progress finish(StepResult result);
   bool applied() const { return applied_; }
   void fit(const std::function<double(const Work&)>& compute);
   void in_step(const std::function<void()>& body);
   void stop(const std::string& why);
 
   const Job& job() const { return job_; }
+  bool steps_together() const { return steps_together_; }
+  std::vector<double> counts() const;
   const RunResult& result() const;
 
  private:
@@ -60,6 +62,7 @@ class Run::Impl {
   void open_rendezvous(const Peer& me, std::int64_t samples, EvaluateFunction evaluate,
                        const std::optional<std::string>& resume);
   void join_run(const Peer& me);
+  void announce_evaluation();
 
   // Runs `body`; an exception from it fails the run. Exceptions of the program's hooks are rethrown
   // unchanged; if another rank failed, RunFailed is thrown with the first cause.
@@ -81,15 +84,18 @@ class Run::Impl {
   Session::Impl& session_;
   std::optional<Turn> turn_;  // held until the run is over
   const Job job_;
+  const bool steps_together_;
+  const std::function<void(std::int64_t, const Evaluation&)> on_evaluation_ = {};
   std::unique_ptr<Host> host_;              // on rank 0
   std::unique_ptr<ServerThreads> servers_;  // of a program
   std::unique_ptr<Worker> owned_;
   Worker* worker_ = nullptr;
-  bool asked_ = false;       // has asked the run to stop, or to leave it
-  bool takes_part_ = false;  // in an elastic run, and the launcher knows
-  bool has_work_ = false;    // between begin() and finish()
-  bool applied_ = false;     // the last step
-  bool in_call_ = false;     // a call is in progress; hooks run inside it
+  bool asked_ = false;           // has asked the run to stop, or to leave it
+  bool takes_part_ = false;      // in an elastic run, and the launcher knows
+  bool has_work_ = false;        // between begin() and finish()
+  bool applied_ = false;         // the last step
+  bool all_have_heard_ = false;  // of an evaluation, in the last step
+  bool in_call_ = false;         // a call is in progress; hooks run inside it
   bool over_ = false;
   std::optional<std::string> why_failed_;
   RunResult result_;

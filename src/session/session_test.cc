@@ -118,6 +118,25 @@ TEST(Run, OneAfterTheOtherInOneSession) {
   }
 }
 
+// tests/api/numbers_test.py sums over several ranks.
+TEST(Session, TheSumOverOneRankIsItself) {
+  Program program({"--motley-set", "no.such=key"});  // flags are not for sums
+  std::vector<double> numbers = {0.1, 1e12, -3};
+  const std::vector<double> before = numbers;
+  program.session->sum(numbers);
+  EXPECT_EQ(numbers, before);
+}
+
+TEST(Session, NothingIsSummedDuringARun) {
+  Program program({});
+  Toy toy;
+  motley::Run run(*program.session, {.batch = 30, .steps = 2}, *toy.replica, 300);
+  std::vector<double> numbers = {1};
+  EXPECT_THROW(program.session->sum(numbers), std::logic_error);
+  toy.fit(run);
+  program.session->sum(numbers);
+}
+
 TEST(Run, StopsWhenToldTo) {
   Program program({});
   Toy toy;
@@ -131,6 +150,7 @@ TEST(Run, StopsWhenToldTo) {
   }
   EXPECT_EQ(run.result().stopped, "the program");
   EXPECT_EQ(run.result().samples, 30 * steps);
+  EXPECT_EQ(steps, 4);  // the step after the request carries it to the others
 }
 
 TEST(Run, ATargetEndsIt) {

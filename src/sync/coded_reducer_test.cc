@@ -189,7 +189,7 @@ std::uint64_t bytes_of_a_sum(const Body& body, const CodecOptions& codec, int wo
 }
 
 TEST(CodedReducer, SendsAsFewBytesAsTheCodecSays) {
-  constexpr std::size_t kSize = 100'000;
+  constexpr std::size_t kSize = 250'000;
   const auto plainly = [](Node& node, Reducer&) {
     std::vector<float> block(kSize + kTail, 1.0F);
     Collective(node, Channel::kMethod, all_ranks(4)).sum({block.data(), block.size()});

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "sync/allocator.h"
+#include "sync/evaluation_due.h"
+#include "sync/step_numbers.h"
 
 namespace motley {
 
@@ -24,7 +26,7 @@ void CommonSteps::tell(const Computed& computed) {
   stop_ = context_.stop_requested();
   const auto tail = context_.replica.tail().floats();
   if (!tail.empty()) {
-    std::ranges::fill(tail, 0.0F);
+    std::ranges::fill(tail.first(Replica::kMethodTail), 0.0F);
     tail[kLoss] = static_cast<float>(computed.loss_sum);
     tail[kStopVotes] = stop_ ? 1.0F : 0.0F;
   }
@@ -39,16 +41,25 @@ Progress CommonSteps::conclude() {
   }
   const auto tail = context_.replica.tail().floats();
   stopped_ = tail.empty() ? stop_ : tail[kStopVotes] > 0;
-  if (!tail.empty()) {
-    progress.loss_sum = tail[kLoss];
+  progress.is_summed = !tail.empty();
+  const double all = weight();
+  if (!tail.empty() && all > 0) {
+    progress.loss_sum = tail[kLoss] * (static_cast<double>(step_.count) / all);
     progress.loss_samples = step_.count;
   }
   return progress;
 }
 
+double CommonSteps::weight() const {
+  const auto tail = context_.replica.tail().floats();
+  const auto samples = static_cast<double>(step_.count);
+  return tail.empty() ? samples : StepNumbers(tail).weight().value_or(samples);
+}
+
 bool CommonSteps::evaluation_due(std::int64_t before) const {
-  const std::int64_t every = context_.job.train.eval_every * context_.job.train.batch;
-  return context_.node.rank() == 0 && every > 0 && used_ / every > before / every;
+  return context_.node.rank() == 0 &&
+         is_evaluation_due(samples_per_evaluation(context_.job, context_.ledger.options().dataset),
+                           before, used_);
 }
 
 }  // namespace motley

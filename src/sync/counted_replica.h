@@ -1,5 +1,5 @@
 // CountedReplica: a replica that counts the steps of its optimizer, so that the training loop knows
-// whether a step that was cut off is in the model.
+// whether a step that was cut off is in the model. It also leaves out a step that has no weight.
 #pragma once
 
 #include "motley/sync/replica.h"
@@ -21,16 +21,22 @@ class CountedReplica final : public Replica {
   double compute(std::span<const SampleIndex> samples) override {
     return replica_.compute(samples);
   }
+  void scale_gradient(double factor) override { replica_.scale_gradient(factor); }
   void apply(double scale) override {
-    replica_.apply(scale);
+    if (!is_idle_) {
+      replica_.apply(scale);
+    }
     ++steps_;
   }
+  // Whether apply() leaves the model as it is.
+  void set_idle(bool is_idle) { is_idle_ = is_idle; }
   void state(Archive& archive) override { replica_.state(archive); }
   void common_state(Archive& archive) override { replica_.common_state(archive); }
 
  private:
   Replica& replica_;
   std::int64_t steps_ = 0;
+  bool is_idle_ = false;
 };
 
 }  // namespace motley

@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "sync/evaluation_due.h"
+
 namespace motley {
 
 Dealer::Dealer(const ServiceContext& context, EvaluatedModel evaluated)
     : workers_(context.node.size()),
       dealings_(context.dealings),
       evaluated_model_(evaluated),
-      samples_per_evaluation_(context.job.train.eval_every * context.job.train.batch),
+      samples_per_evaluation_(samples_per_evaluation(context.job, context.ledger.dataset)),
       stop_requested_(context.stop_requested),
       dispenser_(context.ledger, context.ledger.begin + Ledger(context.ledger).first_step().count),
       next_(static_cast<std::size_t>(workers_)),
@@ -24,7 +26,7 @@ void Dealer::state(Archive& archive) {
 
 std::int64_t Dealer::deal(Rank worker, std::int64_t computed, std::int64_t want) {
   used_ += computed;
-  if (stop_requested_()) {
+  if (stop_requested_() || want == kNoMore) {
     dispenser_.close();
   }
   StepSamples& next = next_[static_cast<std::size_t>(worker)];
@@ -48,8 +50,7 @@ std::int64_t Dealer::evaluation_for(Rank worker, bool eligible) {
   if (evaluating_ == worker) {
     evaluating_.reset();
   }
-  const std::int64_t every = samples_per_evaluation_;
-  const bool is_due = every > 0 && used_ / every > evaluated_ / every;
+  const bool is_due = is_evaluation_due(samples_per_evaluation_, evaluated_, used_);
   if (is_due && eligible && to_ask_.empty() && !evaluating_) {
     evaluated_before_ = std::exchange(evaluated_, used_);
     ++evaluation_;

@@ -26,6 +26,9 @@ Work DealtSamples::work() {
 // If a batch has fewer samples than there are workers, some shares are 0. Every worker requests at
 // least one sample.
 std::int64_t DealtSamples::want() const {
+  if (context_.stop_requested()) {
+    return kNoMore;
+  }
   return static_cast<std::int64_t>(std::max<std::size_t>(context_.allocator.next_share(), 1));
 }
 

@@ -9,6 +9,7 @@
 #include "state/state.h"
 #include "sync/counted_replica.h"
 #include "sync/recording_node.h"
+#include "sync/step_exchange.h"
 
 namespace motley {
 namespace {
@@ -66,9 +67,11 @@ class Training::Impl {
         spans_(journal_),
         method_(method_of(part.job)),
         ledger_(ledger_options(part.job, part.training_samples, part.term)),
+        used_(ledger_.options().begin),
         allocator_(node_, part.job, ledger_.options(), method_.advance, journal_),
         cost_(part.job.cluster, node_.rank(), seed_of(part.job.seed, part.term),
-              part.job.train.micro_batch_of(node_.rank())) {
+              part.job.train.micro_batch_of(node_.rank())),
+        exchange_(replica_, method_.advance, node_.size()) {
     part.replica.set_micro_batch(part.job.train.micro_batch_of(node_.rank()));
     if (part.kept) {
       restore(allocator_, part.kept->part("allocator"));  // its shares are used by make()
@@ -92,6 +95,7 @@ class Training::Impl {
     work_ = strategy_->begin();
     steps_before_ = replica_.steps();
     if (work_) {
+      work_->step_samples = step_samples();
       compute_began_ = node_.now();
       spans_.exchanged(compute_began_, waited());
       journal_.turn_to({Doing::kCompute});
@@ -104,13 +108,16 @@ class Training::Impl {
 
   Seconds cost() { return cost_.next_step(compute_began_, work_->count); }
 
-  void finish(double loss_sum) {
+  void finish(const StepResult& result) {
     const Seconds computed = computed_ = node_.now() - compute_began_;
     is_finishing_ = true;
     journal_.turn_to({Doing::kCommunicate});
     spans_.computed(compute_began_ + computed, work_->count);
 
-    Progress progress = strategy_->finish({loss_sum, work_->count});
+    const Computed done = put(result);
+    Progress progress = strategy_->finish(done);
+    exchange_.take(progress, done);
+    used_ = progress.samples;
     if (method_.advance == Advance::kTogether && node_.rank() != 0) {
       progress.loss_sum = 0;  // the others know it too, and it is reported once
       progress.loss_samples = 0;
@@ -172,6 +179,20 @@ class Training::Impl {
   }
 
  private:
+  // Weights change the gradient.
+  Computed put(const StepResult& result) {
+    Computed done;
+    const auto put = [&] { done = exchange_.put(result, work_->count, strategy_->sums_weights()); };
+    result.weight ? node_.busy(0, std::ref(put)) : put();
+    return done;
+  }
+
+  std::int64_t step_samples() const {
+    const LedgerOptions& ledger = ledger_.options();
+    return method_.advance == Advance::kTogether ? ledger_.step_after(used_).count
+                                                 : std::min(ledger.batch, ledger.dataset);
+  }
+
   Seconds waited() const { return waited_before_ + strategy_->waited() + allocator_.waited(); }
 
   void count(Seconds computed) {
@@ -199,8 +220,10 @@ class Training::Impl {
   SpanWriter spans_;
   const Method& method_;
   Ledger ledger_;
+  std::int64_t used_;  // samples, by all workers, as far as this one knows
   Allocator allocator_;
   CostModel cost_;
+  StepExchange exchange_;
   std::unique_ptr<Strategy> strategy_;
 
   std::optional<Work> work_;       // of the current step
@@ -224,7 +247,7 @@ Training::Training(Node& node, const Part& part) : impl_(std::make_unique<Impl>(
 Training::~Training() = default;
 std::optional<Work> Training::begin() { return impl_->begin(); }
 Seconds Training::cost() { return impl_->cost(); }
-void Training::finish(double loss_sum) { impl_->finish(loss_sum); }
+void Training::finish(const StepResult& result) { impl_->finish(result); }
 bool Training::has_applied() const { return impl_->has_applied(); }
 void Training::end_run() { impl_->end_run(); }
 const WorkerResult& Training::so_far() const { return impl_->so_far(); }
@@ -237,7 +260,7 @@ void train_term(Node& node, Training& training, Replica& replica) {
     double loss_sum = 0;
     const auto compute = [&] { loss_sum = replica.compute(work->samples); };
     node.busy(training.cost(), std::ref(compute));
-    training.finish(loss_sum);
+    training.finish({.loss_sum = loss_sum});
   }
 }
 

@@ -3,7 +3,7 @@
 //   Training training(node, part);
 //   while (const auto work = training.begin()) {
 //     node.busy(training.cost(), [&] { loss = replica.compute(work->samples); });
-//     training.finish(loss);
+//     training.finish({.loss_sum = loss});
 //   }
 //   training.end_run();                  // if the run is over too
 //
@@ -88,8 +88,10 @@ class Training {
   std::optional<Work> begin();
   // How long computing it should take (Node::busy), by the job's [cluster]. Call once per begin().
   Seconds cost();
-  // Call when it is computed: the gradient is in the replica; `loss_sum` is the sum of the losses.
-  void finish(double loss_sum);
+  // Call when it is computed: the gradient is in the replica. If the result has a weight, each
+  // sample's gradient is multiplied by its weight. Throws std::logic_error if the result is
+  // invalid, or if others gave weights and this worker did not.
+  void finish(const StepResult& result);
 
   // Call after begin() has said that the term is over, if the run is over too: the workers agree on
   // the final model.

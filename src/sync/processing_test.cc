@@ -25,6 +25,8 @@ namespace {
 constexpr double kMemory = 1e10;  // bytes per second
 constexpr std::int64_t kParameters = 2'500'000;
 constexpr Seconds kByte = kParameters / kMemory;  // a byte of every parameter: 0.25 ms
+// The same, with the numbers behind the gradient.
+constexpr Seconds kByteAndTail = kByte + static_cast<double>(Replica::kTail) / kMemory;
 constexpr Seconds kCompute = 0.05;
 constexpr double kExact = 1e-7;
 
@@ -130,8 +132,8 @@ TEST(Processing, LocalSgdTakesAChangeAndAnOuterStep) {
 // The server adds the pushes of all workers one after the other, when the last one has arrived: 12
 // bytes each. A worker copies its gradient behind which it sends the loss, and the sum (8 bytes).
 TEST(Processing, AServerAddsOnePushAfterTheOther) {
-  EXPECT_NEAR(step_of(job_of("ps_bsp", 1)), kCompute + (8 + 12 + 8) * kByte, kExact);
-  EXPECT_NEAR(step_of(job_of("ps_bsp", 4)), kCompute + (8 + 4 * 12 + 8) * kByte, kExact);
+  EXPECT_NEAR(step_of(job_of("ps_bsp", 1)), kCompute + (8 + 12 + 8) * kByteAndTail, kExact);
+  EXPECT_NEAR(step_of(job_of("ps_bsp", 4)), kCompute + (8 + 4 * 12 + 8) * kByteAndTail, kExact);
 }
 
 // A worker computes its change (12 bytes), the server adds it (12), the worker copies the answer

@@ -50,7 +50,8 @@ void SampleServer::run() {
 
 // A worker that begins an iteration has computed the previous one.
 void SampleServer::on_request(Rank rank, Worker& worker, const SampleRequest& request) {
-  expect(request.iteration > worker.iteration && request.samples >= 0 && request.want > 0, rank);
+  expect(request.iteration > worker.iteration && request.samples >= 0 && request.want >= kNoMore,
+         rank);
   gaps_.begins(rank, request.iteration, request.at);
   context_.journal.set_behind("iterations behind the fastest worker, when a step began",
                               gaps_.behind(), gaps_.farthest_behind());

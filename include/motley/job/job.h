@@ -47,7 +47,8 @@ struct TrainSpec {
   std::optional<double> target_accuracy;
   // The most samples computed at once, one per worker; if empty, a whole share.
   std::vector<std::int64_t> micro_batch;
-  std::int64_t eval_every = 50;  // steps between evaluations; 0 = only at the end
+  std::int64_t eval_every = 50;        // steps between evaluations; 0 = only at the end
+  std::int64_t eval_every_epochs = 0;  // epochs between evaluations; 0 = eval_every counts
   OptimizerKind optimizer = OptimizerKind::kSgd;
   double lr = 0.05;
   double momentum = 0.9;

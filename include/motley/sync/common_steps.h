@@ -29,7 +29,8 @@ class CommonSteps {
   // This worker's share of the next step; nullopt at the end of the term. Valid until the next
   // call.
   std::optional<Work> begin();
-  // Writes this worker's loss and its vote to stop behind the gradient, to be summed with it.
+  // Writes this worker's loss and its vote to stop behind the gradient, to be summed with it, in
+  // the method's part of the tail.
   void tell(const Computed& computed);
   // Call when the sum has arrived: the step is done. If any worker voted to stop, no step follows.
   Progress conclude();
@@ -39,12 +40,17 @@ class CommonSteps {
 
   // Samples of the current step, over all workers.
   std::int64_t count() const { return step_.count; }
+  // By what the summed gradient is to be divided: the samples of the step, or the sum of the
+  // weights that programs gave them. 0: the step has no weight, and there is none to take. Call
+  // when the sum has arrived. Throws std::logic_error if only some workers gave weights.
+  double weight() const;
   // Samples of all completed steps.
   std::int64_t used() const { return used_; }
   // True if no step follows the completed ones.
   bool over() const { return context_.ledger.step_after(used_).count == 0; }
   // For methods in which all workers hold the same model: whether rank 0's model is to be evaluated
-  // now, that is, whether a multiple of `eval_every` steps was passed since `before` samples.
+  // now, that is, whether a multiple of `eval_every` steps, or of `eval_every_epochs`, was passed
+  // since `before` samples.
   bool evaluation_due(std::int64_t before) const;
 
  private:

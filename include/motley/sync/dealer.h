@@ -24,7 +24,7 @@ class Dealer {
 
   // The worker has computed this many samples and wants some for its next iteration. It gets the
   // next samples of the run, at the end of the run fewer than it wants. Returns how many; 0 if
-  // there are none left.
+  // there are none left. If it wants no more (kNoMore), nobody gets any.
   std::int64_t deal(Rank worker, std::int64_t computed, std::int64_t want);
   // The answer to the worker, as of now. `eligible`: its model may be evaluated.
   Grant grant(Rank worker, bool eligible = true);

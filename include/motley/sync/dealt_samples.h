@@ -22,6 +22,9 @@ namespace motley {
 // of the first worker that is ready.
 enum class EvaluatedModel { kMean, kAnyWorker };
 
+// A request for so many samples asks for the end of the term.
+inline constexpr std::int64_t kNoMore = 0;
+
 // The coordinator's answer to a request for samples.
 struct Grant {
   StepSamples next;             // empty if there are no more samples
@@ -39,7 +42,8 @@ class DealtSamples {
   // What to compute in this iteration.
   Work work();
   std::int64_t count() const { return samples_.count; }
-  // How many samples to request for the next iteration, according to the current allocation.
+  // How many samples to request for the next iteration, according to the current allocation;
+  // kNoMore if the term should end early.
   std::int64_t want() const;
   // Ends an iteration: takes its result and the grant for the next one.
   Progress take(const Grant& grant, const Computed& computed);

@@ -77,9 +77,12 @@ inline std::string describe(std::span<const TensorInfo> tensors) {
 
 class Replica {
  public:
-  // Extra floats behind the gradient that are exchanged with it. Methods use them for values to be
-  // summed over workers (the loss, votes to stop), which saves a message.
-  static constexpr std::size_t kTail = 4;
+  // Extra floats behind the gradient that are exchanged with it: values to be summed over workers,
+  // which saves a message. The first ones belong to the method (the loss, votes to stop), the
+  // others to the training loop (sync/step_numbers.h): a method sums them along and does not change
+  // them.
+  static constexpr std::size_t kMethodTail = 4;
+  static constexpr std::size_t kTail = 33;
 
   // Before the names of the model's tensors in its state: "model.fc1.weight".
   static constexpr const char* kModelPart = "model.";
@@ -88,7 +91,7 @@ class Replica {
 
   // Views of buffers that live as long as the replica and never move.
   virtual Block parameters() = 0;
-  // Size: parameters() plus kTail. The tail belongs to the method; compute() does not touch it.
+  // Size: parameters() plus kTail. compute() does not touch the tail.
   virtual Block gradient() = 0;
   // The last kTail floats of gradient(). Prefer it if you need only the tail: gradient() may have
   // to do work first.
@@ -116,6 +119,14 @@ class Replica {
   // Sets gradient() to the sum of the samples' gradients and returns the sum of their losses.
   // Without samples the gradient is zero.
   virtual double compute(std::span<const SampleIndex> samples) = 0;
+  // Multiplies gradient() without the tail by a factor; by 0, it becomes zero whatever it was. Call
+  // it before the gradient is exchanged.
+  virtual void scale_gradient(double factor) {
+    const Block all = gradient();
+    for (float& value : all.part(0, all.size - kTail).floats()) {
+      value = factor == 0 ? 0.0F : value * static_cast<float>(factor);
+    }
+  }
   // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,11 +32,30 @@ enum class Advance {
   kAtOwnPace,  // each worker decides for itself, based on the messages it has received
 };
 
-// What a worker computes next. For a phantom replica only `count` is meaningful.
+// What a worker computes next. For a phantom replica the indices are left out.
 struct Work {
   std::span<const SampleIndex> samples;
   std::size_t count = 0;
+  // Samples of the step of all workers of which this is a part; at their own pace, of a batch. Set
+  // by the training loop.
+  std::int64_t step_samples = 0;
 };
+
+// What a step has computed besides its gradient. Together with the gradient, the training loop sums
+// it over all workers, or, at their own pace, reports it.
+struct StepResult {
+  // The sum of the losses of the samples, each multiplied by its weight if there are weights.
+  double loss_sum = 0;
+  // The sum of the weights by which losses and gradients were multiplied. The step is then that of
+  // the weighted mean. Not given: every sample has weight 1.
+  std::optional<double> weight = {};
+  // Numbers of the program, at most kMostCounts, in an order that is the same on all workers.
+  std::vector<double> counts = {};
+  // Whether this worker has heard what is to be announced on all workers after the same step.
+  bool has_heard = false;
+};
+// With how many numbers of the program a step can be reported.
+inline constexpr std::size_t kMostCounts = 12;
 
 // The result of computing: the sum of the samples' losses.
 struct Computed {
@@ -56,6 +76,18 @@ struct Progress {
   double loss_sum = 0;       // over the loss_samples samples that this step reports
   std::int64_t loss_samples = 0;
   std::optional<Evaluate> evaluate;  // set if this worker's model is to be evaluated now
+  // Set by the method: the numbers behind the gradient (Replica::kTail) are now sums over all
+  // workers.
+  bool is_summed = false;
+
+  // The mean loss of the step: of the whole step in methods with common steps if is_summed,
+  // otherwise of this worker's part. NaN if it is unknown. Set by the training loop, unless the
+  // method has.
+  double mean_loss = std::numeric_limits<double>::quiet_NaN();
+  // Set by the training loop. What StepResult::counts were, since the last progress that had some:
+  // summed over all workers if is_summed, otherwise of this worker.
+  std::vector<double> counts = {};
+  bool all_have_heard = false;  // StepResult::has_heard was true on every worker
 };
 
 // How far a worker was when its term was cut off.
@@ -78,6 +110,10 @@ class Strategy {
   // The samples to compute next, or nullopt when the term is over for this worker.
   virtual std::optional<Work> begin() = 0;
   virtual Progress finish(const Computed& computed) = 0;
+
+  // Whether finish() divides the summed gradient by the sum of all workers' weights
+  // (CommonSteps::weight()). Otherwise a worker's gradient is divided by its own weight before.
+  virtual bool sums_weights() const { return false; }
 
   // Called once, after begin() has returned nullopt, if the run is over and not only the term: the
   // workers agree on the final model. All of them are in this call at the same time.

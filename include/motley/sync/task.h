@@ -2,6 +2,9 @@
 // makes one with torch; a phantom job needs neither data nor torch.
 #pragma once
 
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,18 +18,21 @@ namespace motley {
 struct Snapshot {
   std::vector<float> parameters;
   std::vector<float> buffers;
+  std::int64_t samples = 0;  // used by all workers by then; set in models to evaluate
 };
 
 inline Snapshot snapshot_of(Replica& replica) {
   const auto parameters = replica.parameters().floats();
   const auto buffers = replica.buffers().floats();
-  return {{parameters.begin(), parameters.end()}, {buffers.begin(), buffers.end()}};
+  return {{parameters.begin(), parameters.end()}, {buffers.begin(), buffers.end()}, 0};
 }
 
-// Mean loss and accuracy (share of correct answers) on the whole test set.
+// How good a model is on the whole test set.
 struct Evaluation {
-  double loss = 0;
-  double accuracy = 0;
+  double loss = 0;  // mean
+  // Share of correct answers; NaN where there is no such thing.
+  double accuracy = std::numeric_limits<double>::quiet_NaN();
+  std::map<std::string, double> metrics = {};  // whatever else is measured, by name
 };
 
 class Task {

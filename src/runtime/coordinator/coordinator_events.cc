@@ -38,6 +38,7 @@ void Coordinator::Impl::watch() {
   look_at_stall();
   answer_requests();
   send_heartbeats();
+  tell_counts();
   take_metrics();
   look_at_monitor();
   look_at_service();
@@ -233,6 +234,7 @@ bool Coordinator::Impl::on_progress(Rank process, std::optional<ProgressInfo> in
   if (state.is_server) {
     return true;  // a server has a journal, but no progress of its own
   }
+  logic_.on_counts(info->counts);
   if (const auto report = logic_.on_progress(info->seconds, info->progress.samples, info->loss)) {
     monitor_.on_progress(*report);
   }
@@ -399,6 +401,17 @@ void Coordinator::Impl::take_metrics() {
     evaluated->span.step = metric.step;
     service_journal_.add(evaluated->span);
     monitor_.on_metric(metric);
+    control_.tell_members(Control::kEvaluated,
+                          encode(EvaluatedInfo{metric.samples, evaluated->evaluation}));
+  }
+}
+
+// What workers at their own pace have counted, if there is news.
+void Coordinator::Impl::tell_counts() {
+  if (logic_.counts() != counts_told_) {
+    counts_told_ = logic_.counts();
+    control_.tell_members(Control::kCounts,
+                          Payload::copy_of(std::as_bytes(std::span(counts_told_))));
   }
 }
 

@@ -182,6 +182,7 @@ class Coordinator::Impl final : private FabricSink {
   void refuse(Rank process, const std::string& why);
   void release(Rank process);
   void send_heartbeats();
+  void tell_counts();
   void look_at_monitor();
   void tell_to_cut();
   void tell_to_stop();
@@ -204,6 +205,7 @@ class Coordinator::Impl final : private FabricSink {
   TcpFabric fabric_;
   const std::int64_t dataset_;  // number of training samples
   RunLogic logic_;
+  std::vector<double> counts_told_;
   EvaluationThread evaluator_;
   // Of the term under way. Its `bytes_sent` is not kept up to date: all_bytes_sent() is.
   RunPosition position_ = first_position(run_job_);

@@ -99,6 +99,7 @@ bool Coordinator::Impl::end_run(bool save) {
     begin_checkpoint(number);
   }
   roster_.set_members(roster_.members());
+  tell_to_stop();  // a worker that asked for the end may have ended the term before
   control_.tell_members(
       Control::kNextTerm,
       encode(NextTermInfo{.term = position_.term, .is_over = true, .save = number}));
@@ -114,6 +115,7 @@ bool Coordinator::Impl::end_run(bool save) {
 // What belongs to a term is forgotten when it ends.
 void Coordinator::Impl::forget_term() {
   tell_service_news();
+  tell_counts();
   logic_.end_term();
   dealings_ = {};
 }

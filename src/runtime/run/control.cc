@@ -1,6 +1,7 @@
 #include "runtime/run/control.h"
 
 #include <algorithm>
+#include <map>
 #include <type_traits>
 #include <variant>
 
@@ -26,6 +27,13 @@ struct Writing {
     std::visit([this](const auto& its) { (*this)(its); }, value);
   }
   void operator()(std::monostate) {}
+  void operator()(const std::map<std::string, double>& numbers) {
+    bytes.put(static_cast<std::uint64_t>(numbers.size()));
+    for (const auto& [name, value] : numbers) {
+      bytes.put_string(name);
+      bytes.put(value);
+    }
+  }
   void operator()(const std::optional<std::int64_t>& number) {
     bytes.put(number.has_value());
     bytes.put(number.value_or(0));
@@ -50,6 +58,12 @@ struct Reading {
   void operator()(std::vector<T>& numbers) { numbers = bytes.get_numbers<T>(); }
   void operator()(FigureValue& value) { read(value, bytes.get<std::uint8_t>()); }
   void operator()(std::monostate&) {}
+  void operator()(std::map<std::string, double>& numbers) {
+    for (std::size_t left = bytes.get_count(sizeof(std::uint64_t)); left > 0; --left) {
+      std::string name = bytes.get_string();
+      numbers[std::move(name)] = bytes.get<double>();
+    }
+  }
   void operator()(std::optional<std::int64_t>& number) {
     const bool has_value = bytes.get<bool>();
     const auto value = bytes.get<std::int64_t>();
@@ -188,6 +202,7 @@ void fields(auto&& each, auto& info) requires requires { info.progress; }
   each(info.progress.samples);
   each(info.loss.sum);
   each(info.loss.samples);
+  each(info.counts);
   each(info.activity.doing);
   each(info.activity.waits_for);
   fields(each, info.news.figures);
@@ -269,6 +284,14 @@ void fields(auto&& each, auto& info) requires requires { info.survivor; }
   each(info.goes_on);
 }
 
+void fields(auto&& each, auto& info) requires requires { info.evaluation; }
+{
+  each(info.samples);
+  each(info.evaluation.loss);
+  each(info.evaluation.accuracy);
+  each(info.evaluation.metrics);
+}
+
 // Whether the decoded values are plausible. Most message types accept any value.
 bool is_sound(const auto&) { return true; }
 
@@ -343,6 +366,7 @@ Payload encode(const ReachInfo& info) { return encoded(info); }
 Payload encode(const ReachedInfo& info) { return encoded(info); }
 Payload encode(const SettledInfo& info) { return encoded(info); }
 Payload encode(const CutOffInfo& info) { return encoded(info); }
+Payload encode(const EvaluatedInfo& info) { return encoded(info); }
 
 template <class Info>
 std::optional<Info> decode(const Payload& payload) {
@@ -364,5 +388,6 @@ template std::optional<ReachInfo> decode(const Payload&);
 template std::optional<ReachedInfo> decode(const Payload&);
 template std::optional<SettledInfo> decode(const Payload&);
 template std::optional<CutOffInfo> decode(const Payload&);
+template std::optional<EvaluatedInfo> decode(const Payload&);
 
 }  // namespace motley

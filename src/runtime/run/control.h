@@ -20,6 +20,8 @@
 //     kLeaving                 ->                                 asks to leave the run in order
 //                              <-   kStop {why}                   end early, in order
 //                              <-   kCut {TermNumber}             end the term, in order
+//                              <-   kEvaluated {EvaluatedInfo}    what a model was found to be
+//                              <-   kCounts {numbers}             sums over all workers
 //     kTermEnd {TermEndInfo}   ->                                 the term is over for this process
 //   if a member is lost:
 //     kPeerLost {LostInfo}     ->                                 a connection between two members
@@ -88,6 +90,8 @@ enum class Control : std::int64_t {
   kCollect,
   kReach,
   kReached,
+  kEvaluated,
+  kCounts,
   kDisconnected,  // within the coordinator: the connection to a process broke
 };
 
@@ -190,9 +194,15 @@ struct LostInfo {
 struct ProgressInfo {
   Seconds seconds = 0;
   Progress progress;
-  LossMeter loss;  // of the samples since its last report
+  LossMeter loss;              // of the samples since its last report
+  std::vector<double> counts;  // since its last report, if it goes at its own pace
   Activity activity;
   WorkerNews news;
+};
+// The result of an evaluation, for all workers.
+struct EvaluatedInfo {
+  std::int64_t samples = 0;  // that the model had seen
+  Evaluation evaluation;
 };
 struct FailedInfo {
   Rank peer = kAnyRank;  // the lost peer that made it fail, if any
@@ -215,6 +225,7 @@ Payload encode(const ReachInfo& info);
 Payload encode(const ReachedInfo& info);
 Payload encode(const SettledInfo& info);
 Payload encode(const CutOffInfo& info);
+Payload encode(const EvaluatedInfo& info);
 
 // nullopt if the bytes are not a valid Info.
 template <class Info>

@@ -30,6 +30,16 @@ NextTermInfo next_term() {
   return term;
 }
 
+TEST(Control, AnEvaluationComesBack) {
+  const EvaluatedInfo told{640, {0.5, 0.25, {{"bleu", 3}, {"", 4}}}};
+  const auto info = decode<EvaluatedInfo>(encode(told));
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->samples, 640);
+  EXPECT_EQ(info->evaluation.loss, 0.5);
+  EXPECT_EQ(info->evaluation.accuracy, 0.25);
+  EXPECT_EQ(info->evaluation.metrics, told.evaluation.metrics);
+}
+
 TEST(Control, WhatIsEncodedComesBack) {
   const auto started = decode<StartInfo>(encode(start()));
   ASSERT_TRUE(started);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -44,6 +45,7 @@ std::optional<SnapshotInfo> RunLogic::on_snapshot(SnapshotInfo part) {
 SnapshotInfo RunLogic::to_evaluate(SnapshotInfo whole) {
   evaluated_samples_ = whole.note.samples;
   whole.note.loss = unevaluated_loss_.take();
+  whole.snapshot.samples = whole.note.samples;
   return whole;
 }
 
@@ -58,6 +60,9 @@ Metric RunLogic::on_evaluation(const SnapshotNote& note, const Evaluation& evalu
   metric.loss = evaluation.loss;
   metric.accuracy = evaluation.accuracy;
   metric.train_loss = note.loss.mean();
+  for (const auto& [name, value] : evaluation.metrics) {
+    metric.named.push_back({name, value});
+  }
   return metric;
 }
 
@@ -75,6 +80,12 @@ void RunLogic::state(Archive& archive) {
   archive("unevaluated_loss", unevaluated_loss_);
   archive("evaluated_samples", evaluated_samples_);
   archive("former", former_);
+  archive("counts", counts_);
+}
+
+void RunLogic::on_counts(const std::vector<double>& more) {
+  counts_.resize(std::max(counts_.size(), more.size()));
+  std::ranges::transform(more, counts_, counts_.begin(), std::plus());
 }
 
 void RunLogic::add_former(State& saved, const std::vector<WorkerSummary>& gone) {

@@ -59,6 +59,11 @@ class RunLogic {
   std::optional<RunProgress> on_progress(Seconds seconds, std::int64_t samples,
                                          const LossMeter& loss);
 
+  // A worker at its own pace has counted this since its last report (StepResult::counts).
+  void on_counts(const std::vector<double>& more);
+  // The same of all workers, over the whole run.
+  const std::vector<double>& counts() const { return counts_; }
+
   // A worker has sent its part of a model. When all parts have arrived, returns the model to
   // evaluate, with the training loss since the last evaluation. Returns nullopt if parts are
   // missing, or if a model at this point of the run was already evaluated.
@@ -101,6 +106,7 @@ class RunLogic {
 
   RunRules rules_;
   std::int64_t reported_samples_ = 0;
+  std::vector<double> counts_;
   LossMeter unreported_loss_;   // since the last report
   LossMeter unevaluated_loss_;  // since the last model to evaluate
   SnapshotMerger merger_;

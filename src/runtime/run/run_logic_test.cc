@@ -81,6 +81,31 @@ TEST(RunLogic, TheStepOfAMetricIsRoundedUp) {
   EXPECT_EQ(metric.train_loss, 2);
 }
 
+TEST(RunLogic, NamedNumbersAreInTheMetric) {
+  RunLogic logic = logic_for(0.9);
+  const Metric metric = logic.on_evaluation({}, {.loss = 1, .metrics = {{"bleu", 30}, {"a", 2}}});
+  EXPECT_EQ(metric.named, (std::vector<NamedNumber>{{"a", 2}, {"bleu", 30}}));
+  EXPECT_EQ(logic.stopped(), std::nullopt) << "an unknown accuracy reaches no target";
+}
+
+TEST(RunLogic, AModelToEvaluateSaysHowFarTheRunWas) {
+  RunLogic logic = logic_for();
+  EXPECT_EQ(logic.on_snapshot(whole_at(1, 50))->snapshot.samples, 50);
+}
+
+// Reports come from many workers, also from some that have counted nothing yet.
+TEST(RunLogic, CountsAddUpAndSurvive) {
+  RunLogic logic = logic_for();
+  logic.on_counts({});
+  logic.on_counts({1, 2.5});
+  logic.on_counts({10, 0});
+  logic.on_counts({});
+  EXPECT_EQ(logic.counts(), (std::vector<double>{11, 2.5}));
+  RunLogic later = logic_for();
+  restore(later, state_of(logic));
+  EXPECT_EQ(later.counts(), logic.counts());
+}
+
 TEST(RunLogic, StopsAtTheTarget) {
   RunLogic logic = logic_for(0.9);
   logic.on_evaluation({}, {.loss = 1, .accuracy = 0.89});

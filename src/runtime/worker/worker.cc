@@ -132,10 +132,10 @@ std::optional<Work> Worker::begin() {
 }
 
 // What a step has not finished when its term is cut off is done by those who go on.
-bool Worker::finish(double loss_sum) {
+bool Worker::finish(const StepResult& result) {
   try {
     node_.make_last(step_began_, training_->cost());
-    training_->finish(loss_sum);
+    training_->finish(result);
     return true;
   } catch (const Interrupted&) {
     rethrow_unless_cut_off();
@@ -219,6 +219,7 @@ void Worker::give_up(const std::exception_ptr& error) { node_.stop(plain_reason(
 
 void Worker::ask_to_stop(const std::string& why) {
   tell(Control::kAsk, encode(FailedInfo{kAnyRank, why}));
+  stop_requested_ = true;
 }
 
 void Worker::ask_to_leave() {

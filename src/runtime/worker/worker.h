@@ -6,7 +6,7 @@
 //   const auto job_text = worker.join();            // what all workers train
 //   worker.start(job, replica, training_samples);   // data and model are loaded
 //   while (const auto work = worker.begin()) {
-//     worker.finish(replica.compute(work->samples));
+//     worker.finish({.loss_sum = replica.compute(work->samples)});
 //   }
 //   worker.leave();
 //
@@ -25,6 +25,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -85,10 +86,9 @@ class Worker final : private FabricSink, private Observer {
   // What to compute next, or nullopt when the run is over for this worker. If a state of a run is
   // restored, throws StateError if it does not fit.
   std::optional<Work> begin();
-  // Call when the step is computed: the replica holds the gradient sum; `loss_sum` is the sum of
-  // losses. Returns whether the step counts for this worker: false if the term was cut off before
-  // its gradient was in the model.
-  bool finish(double loss_sum);
+  // Call when the step is computed: the replica holds the gradient sum. Returns whether the step
+  // counts for this worker: false if the term was cut off before its gradient was in the model.
+  bool finish(const StepResult& result);
   // Call when begin() has said that the run is over.
   void leave();
 
@@ -100,7 +100,8 @@ class Worker final : private FabricSink, private Observer {
   std::string fail(const std::exception_ptr& error);
   std::string fail(const FailedInfo& failure);
 
-  // Thread-safe. Asks for an early but orderly end of the run.
+  // Thread-safe. Asks for an early but orderly end of the run: from its next step on, this worker
+  // votes for it, or wants no more samples.
   void ask_to_stop(const std::string& why);
   // Thread-safe. Asks to leave the run in order; the others go on. begin() says when.
   void ask_to_leave();
@@ -113,6 +114,12 @@ class Worker final : private FabricSink, private Observer {
   // After each finish(): the progress of the run and of this worker.
   const Progress& progress() const { return last_; }
   const WorkerResult& so_far() const { return so_far_; }
+  // Results of evaluations that the coordinator has announced, in their order. All members of a
+  // term hear of the same ones, but not at the same time (StepResult::has_heard).
+  bool has_evaluation() const;
+  std::optional<EvaluatedInfo> next_evaluation();
+  // At their own pace: StepResult::counts of all workers, over the whole run, as last told.
+  std::vector<double> counts() const;
   // Why the run ends early, if it does: "target", "SIGINT".
   std::optional<std::string> stopped() const;
 
@@ -203,6 +210,8 @@ class Worker final : private FabricSink, private Observer {
   ProgressInfo progress_;             // guarded by telling_: the latest progress
   std::optional<std::string> abort_;  // guarded by telling_: why the run fails
   std::optional<std::string> stopped_;      // guarded by telling_: why it ends early
+  std::deque<EvaluatedInfo> evaluated_;     // guarded by telling_: not taken yet
+  std::vector<double> counts_;              // guarded by telling_: of all workers
   std::int64_t term_number_ = -1;           // guarded by telling_: of the term under way
   std::vector<Rank> members_;               // guarded by telling_: its processes, by rank
   std::map<Rank, std::string> lost_peers_;  // guarded by telling_: to whom no connection is left

@@ -1,6 +1,8 @@
 // What a worker says and hears while its training thread does something else.
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <functional>
 
 #include "runtime/run/run.h"
 #include "runtime/worker/worker.h"
@@ -9,6 +11,12 @@ namespace motley {
 namespace {
 
 std::int64_t moment_ns() { return Driver::Clock::now().time_since_epoch().count(); }
+
+std::vector<double> numbers_in(const Payload& payload) {
+  std::vector<double> numbers(payload.bytes().size() / sizeof(double));
+  std::memcpy(numbers.data(), payload.bytes().data(), numbers.size() * sizeof(double));
+  return numbers;
+}
 
 }  // namespace
 
@@ -20,6 +28,11 @@ void Worker::on_step(Seconds now, const Progress& progress, const WorkerResult& 
   progress_.loss.add(progress.loss_sum, progress.loss_samples);
   progress_.seconds = now;
   progress_.progress = progress;
+  if (!progress.is_summed) {
+    progress_.counts.resize(std::max(progress_.counts.size(), progress.counts.size()));
+    std::ranges::transform(progress.counts, progress_.counts, progress_.counts.begin(),
+                           std::plus());
+  }
   progress_.news.figures = figures_of(so_far, 0);
 }
 
@@ -52,6 +65,7 @@ void Worker::tell_progress() {
   journal_.take(progress_.news.entries);
   tell(Control::kProgress, encode(progress_));
   progress_.loss = {};
+  progress_.counts = {};
 }
 
 void Worker::on_snapshot(Seconds now, const Progress& progress, Replica&) {
@@ -61,6 +75,26 @@ void Worker::on_snapshot(Seconds now, const Progress& progress, Replica&) {
 
 void Worker::send_snapshot(const SnapshotNote& note) {
   tell(Control::kSnapshot, encode(SnapshotInfo{note, snapshot_of(*replica_)}));
+}
+
+bool Worker::has_evaluation() const {
+  std::lock_guard lock(telling_);
+  return !evaluated_.empty();
+}
+
+std::optional<EvaluatedInfo> Worker::next_evaluation() {
+  std::lock_guard lock(telling_);
+  if (evaluated_.empty()) {
+    return std::nullopt;
+  }
+  EvaluatedInfo first = std::move(evaluated_.front());
+  evaluated_.pop_front();
+  return first;
+}
+
+std::vector<double> Worker::counts() const {
+  std::lock_guard lock(telling_);
+  return counts_;
 }
 
 // What does not wait for the training thread. Returns whether that is all.
@@ -76,6 +110,18 @@ bool Worker::handle(const Message& message) {
       std::lock_guard lock(telling_);
       stopped_ = info ? info->reason : "the coordinator";
       stop_requested_ = true;
+      return true;
+    }
+    case Control::kEvaluated: {
+      if (auto info = decode<EvaluatedInfo>(message.payload)) {
+        std::lock_guard lock(telling_);
+        evaluated_.push_back(std::move(*info));
+      }
+      return true;
+    }
+    case Control::kCounts: {
+      std::lock_guard lock(telling_);
+      counts_ = numbers_in(message.payload);
       return true;
     }
     case Control::kAbort: {

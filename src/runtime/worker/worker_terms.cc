@@ -171,6 +171,7 @@ void Worker::meet(const NextTermInfo& next) {
   job_ = std::make_unique<const Job>(
       job_of_members(*run_job_, ids_of(next.members.workers), ids_of(next.members.servers)));
   std::lock_guard lock(telling_);
+  evaluated_.clear();  // newcomers have not heard of them
   for (const Rank process : next.reconnect) {
     lost_peers_.erase(process);
   }

@@ -27,13 +27,17 @@ class AllReduce final : public Strategy {
     if (!reducer_->is_idle()) {
       reducer_->sum(context_.replica.gradient());
     }
-    const double mean = 1.0 / static_cast<double>(steps_.count());
+    const double weight = steps_.weight();
     context_.node.busy(0, [&] {
-      context_.replica.apply(mean);
+      if (weight > 0) {
+        context_.replica.apply(1.0 / weight);
+      }
       reducer_->conclude();
     });
     return steps_.conclude();
   }
+
+  bool sums_weights() const override { return true; }
 
   Seconds waited() const override { return reducer_->waited(); }
   std::optional<Settled> settle() override { return Settled{.used = steps_.used()}; }

@@ -106,6 +106,21 @@ TEST(AllReduce, EvaluatesAtEveryMultipleAndAtTheEnd) {
   EXPECT_EQ(samples, (std::vector<std::int64_t>{664, 1300, 1600}));
 }
 
+// Exactly there, although 100 samples are no whole number of steps.
+TEST(AllReduce, EvaluatesAtTheEndOfEpochs) {
+  Job job = toy_job(2, 64, 10);
+  job.train.eval_every = 1;  // does not count
+  job.train.eval_every_epochs = 2;
+  ToyTask task(100, 10, 3, 0.1);
+  QuietMonitor monitor;
+  simulate(job, task, monitor);
+  std::vector<std::int64_t> samples;
+  for (const Metric& metric : monitor.metrics) {
+    samples.push_back(metric.samples);
+  }
+  EXPECT_EQ(samples, (std::vector<std::int64_t>{200, 400, 600, 640}));
+}
+
 TEST(AllReduce, StopsInOrderWhenAsked) {
   ToyTask task(1'000, 10, 3, 0.1);
   QuietMonitor monitor;

@@ -89,7 +89,7 @@ class LocalSgd final : public Strategy {
     const bool stop = context_.stop_requested();
     context_.node.process(add_traffic(base_size()), [&] { take_change(static_cast<double>(all)); });
     if (!change.phantom()) {
-      std::ranges::fill(tail, 0.0F);
+      std::ranges::fill(tail.first(Replica::kMethodTail), 0.0F);
       tail[CommonSteps::kLoss] = static_cast<float>(own_.loss_sum);
       tail[CommonSteps::kStopVotes] = stop ? 1.0F : 0.0F;
     }
@@ -102,7 +102,9 @@ class LocalSgd final : public Strategy {
       reducer_->conclude();
       averaged_ = steps_.used();
     });
+    progress.is_summed = !change.phantom();
     if (!change.phantom()) {
+      progress.mean_loss = static_cast<double>(tail[CommonSteps::kLoss]) / static_cast<double>(all);
       // All losses since the last average, except those that this worker has already reported.
       progress.loss_sum = static_cast<double>(tail[CommonSteps::kLoss]) - told_.loss_sum;
       progress.loss_samples = all - static_cast<std::int64_t>(told_.samples);

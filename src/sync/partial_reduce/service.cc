@@ -71,7 +71,8 @@ class Service {
   // member of a group has samples left to compute.
   void on_ready(Rank worker, const ReadySignal& signal, Seconds now) {
     const bool is_sound = worker >= 0 && worker < context_.node.size() &&
-                          !controller_.is_waiting(worker) && signal.samples >= 0 && signal.want > 0;
+                          !controller_.is_waiting(worker) && signal.samples >= 0 &&
+                          signal.want >= kNoMore;
     if (!is_sound) {
       throw std::runtime_error(fmt::format("worker {} sent an invalid ready signal", worker));
     }
