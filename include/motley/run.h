@@ -47,9 +47,9 @@ struct RunHooks {
   // empty, only the tensors are compared.
   std::string settings = {};
   // Called on every rank with what `evaluate` returned, some steps later, between two steps: with a
-  // method that takes steps together, between the same two on all ranks, with local_sgd after an
-  // average. `samples` is Snapshot::samples. Not called for the final model, nor for evaluations of
-  // which the ranks had not heard when the run was cut off or resumed.
+  // method that takes steps together, between the same two on all ranks (after an average, if it
+  // exchanges only then). `samples` is Snapshot::samples. Not called for the final model, nor for
+  // evaluations of which the ranks had not heard when the run was cut off or resumed.
   std::function<void(std::int64_t samples, const Evaluation&)> on_evaluation = {};
 };
 
@@ -98,8 +98,8 @@ class Run {
   // between two.
   void in_step(const std::function<void()>& body);
   // Asks for an early, orderly end: begin() then returns nullopt on every rank. With a method that
-  // takes steps together, after the next finish() of this rank, with local_sgd after its next
-  // average; otherwise each rank finishes the iteration under way and at most one more.
+  // takes steps together, after the next finish() of this rank (the next that ends in an average,
+  // if it exchanges only then); otherwise each finishes its iteration and at most one more.
   void stop();
 
   // Whether the method takes steps together (Advance::kTogether).

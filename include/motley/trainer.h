@@ -72,7 +72,7 @@
 namespace motley {
 
 // How far the run is, as far as this rank knows. With methods that take steps together, all numbers
-// are the same on all ranks after the same step (loss and counts with local_sgd after an average).
+// are the same on all ranks after the same step, loss and counts if ranks exchange in each step.
 struct Standing {
   std::int64_t samples = 0;  // used by all ranks together
   std::int64_t steps = 0;    // samples / batch
@@ -82,8 +82,8 @@ struct Standing {
   std::int64_t epochs = 0;     // completed passes over the data
   std::int64_t own_steps = 0;  // of this rank, however many parts its shares have
   // Of the last step, as the program computes it: weighted mean, or sum (set_reduction). Of the
-  // whole step with methods that take steps together; with local_sgd and others of this rank's
-  // own, and at an average of local_sgd of all steps since the one before. NaN if it is unknown.
+  // whole step with methods that exchange gradients in each; with others of this rank's own, and
+  // at an average of all ranks of all their steps since the one before. NaN if it is unknown.
   double loss = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, double> counts = {};  // totals over all ranks (Trainer::count())
 };
@@ -145,8 +145,8 @@ class TrainerCore {
   void evaluate_with(std::function<Evaluation(const Standing&)> hook);
   // Called on every rank with the result and the standing of the model that was evaluated, a few
   // steps later: the place for early stopping, and for schedules that follow the result. With
-  // methods that take steps together, all ranks call it between the same two steps, with local_sgd
-  // after an average. Not called for the final model: result() has that on rank 0.
+  // methods that take steps together, all ranks call it between the same two steps (after an
+  // average, if they exchange only then). Not called for the final model: see result() on rank 0.
   void on_evaluation(std::function<void(const Standing&, const Evaluation&)> hook);
 
   // Adds something of the program to the state of the run, under a name of its own. A checkpoint
@@ -170,13 +170,13 @@ class TrainerCore {
   void set_reduction(Reduction reduction);
 
   // Ends the run early but cleanly: begin() returns nullopt on every rank. With methods that take
-  // steps together, the step that this rank finishes next is the last one, with local_sgd the last
-  // one before its next average. Otherwise each rank finishes its iteration and at most one more.
+  // steps together, the step that this rank finishes next is the last one, or the next that ends in
+  // an average. Otherwise each rank finishes its iteration and at most one more.
   void stop();
 
   // Adds to a number of options.counts, in the step that this rank finishes next. Numbers are
-  // summed over all ranks with the gradient, without a message of their own (with local_sgd when it
-  // averages); at their own pace, with reports that workers send anyway. standing().counts has the
+  // summed over all ranks with the gradient, without a message of their own (or with the next
+  // average); at their own pace, with reports that workers send anyway. standing().counts has the
   // totals of the run so far. Whole numbers are exact up to 2^36 in one step. Throws
   // std::invalid_argument if options.counts does not have the name.
   void count(const std::string& name, double number);
