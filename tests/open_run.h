@@ -109,6 +109,8 @@ class OpenRun final : public RunMonitor {
   }
   std::string decisions() const { return fmt::format("{}", fmt::join(decisions_, "\n")); }
   const std::vector<std::int64_t>& checkpoints() const { return checkpoints_; }
+  const std::vector<TermRecord>& terms() const { return terms_; }
+  const RunRecord& record() const { return record_; }
   bool saves = false;
 
  private:
@@ -118,6 +120,11 @@ class OpenRun final : public RunMonitor {
     std::function<void()> act;
   };
 
+  static RunFacts facts_of(const Job& job) {
+    RunFacts facts;
+    facts.workers = job.cluster.workers;
+    return facts;
+  }
   static std::string command_of(pid_t pid) {
     std::string command = read_file(fmt::format("/proc/{}/cmdline", pid));
     std::ranges::replace(command, '\0', ' ');
@@ -126,9 +133,17 @@ class OpenRun final : public RunMonitor {
 
   void on_progress(const RunProgress& progress) override { samples_ = progress.samples; }
   void on_metric(const Metric&) override {}
-  void on_news(Rank rank, const WorkerNews& news) override {
+  void on_members(std::vector<MemberRecord> members) override {
+    record_.set_members(std::move(members));
+  }
+  void on_term(TermRecord term) override {
+    terms_.push_back(term);
+    record_.add(std::move(term));
+  }
+  void on_news(RecordPlace place, const WorkerNews& news) override {
+    record_.add(place, news);
     for (const DecisionRecord& decision : news.entries.decisions) {
-      if (rank == kCoordinator && decision.kind == "members") {
+      if (place == kCoordinator && decision.kind == "members") {
         decisions_.push_back(decision.what +
                              (decision.reason.empty() ? "" : ": " + decision.reason));
       }
@@ -161,6 +176,8 @@ class OpenRun final : public RunMonitor {
   std::chrono::steady_clock::time_point deadline_;
   std::vector<std::string> decisions_;
   std::vector<std::int64_t> checkpoints_;
+  std::vector<TermRecord> terms_;
+  RunRecord record_{facts_of(job_)};
   std::vector<std::unique_ptr<Process>> started_;
   std::unique_ptr<Coordinator> coordinator_;  // uses all of the above
   const std::string address_;

@@ -10,8 +10,12 @@ class RecordingMonitor final : public RunMonitor {
  public:
   explicit RecordingMonitor(const Job& job) : record(facts_of(job)) {}
 
-  void on_begin(const std::function<Activity(Rank)>&) override { ++begun; }
-  void on_news(Rank rank, const WorkerNews& news) override { record.add(rank, news); }
+  void on_begin(const std::function<Activity(int)>&) override { ++begun; }
+  void on_members(std::vector<MemberRecord> members) override {
+    record.set_members(std::move(members));
+  }
+  void on_term(TermRecord term) override { record.add(std::move(term)); }
+  void on_news(RecordPlace place, const WorkerNews& news) override { record.add(place, news); }
   void on_progress(const RunProgress& progress) override {
     record.progress(progress.seconds, progress.samples, progress.loss);
   }
@@ -25,6 +29,8 @@ class RecordingMonitor final : public RunMonitor {
     summary.seconds = outcome.seconds;
     summary.samples = outcome.samples;
     summary.workers = outcome.workers;
+    summary.former_workers = outcome.former_workers;
+    summary.members = outcome.members;
     summary.metrics = record.metrics();
     record.finish(summary);
   }

@@ -17,7 +17,7 @@ struct HasBegun {};
 
 class TrialMonitor final : public RunMonitor {
  public:
-  void on_begin(const std::function<Activity(Rank)>&) override { throw HasBegun{}; }
+  void on_begin(const std::function<Activity(int)>&) override { throw HasBegun{}; }
   void on_progress(const RunProgress&) override {}
   void on_metric(const Metric&) override {}
   std::optional<std::string> stop_requested() override { return std::nullopt; }

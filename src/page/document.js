@@ -46,6 +46,35 @@ function readWorker(worker, rank) {
   return read;
 }
 
+// A stay of a worker or server: `worker` is null for a server.
+function readMember(member) {
+  const worker = numberOr(member.worker, null);
+  return {
+    worker,
+    name: worker === null ? `server ${text(member.server)}` : `worker ${worker}`,
+    joined: numberOr(member.joined, 0),
+    left: numberOr(member.left, null),
+    why: text(member.why),
+  };
+}
+
+// Of every worker, by its number.
+function staysOf(members) {
+  const stays = new Map();
+  for (const member of members.filter((each) => each.worker !== null)) {
+    if (!stays.has(member.worker)) {
+      stays.set(member.worker, []);
+    }
+    stays.get(member.worker).push(member);
+  }
+  return stays;
+}
+
+function readTerm(term) {
+  return {number: numberOr(term.number, 0), seconds: numberOr(term.seconds, 0),
+          cause: text(term.cause), reason: text(term.reason)};
+}
+
 function readRun(source, id) {
   const given = object(source) || {};
   const bins = object(given.bins) || {};
@@ -64,12 +93,17 @@ function readRun(source, id) {
     metrics: objects(given.metrics),
     throughput: numbers(given.throughput),
     workerList: objects(given.per_worker).map(readWorker),
+    members: objects(given.members).map(readMember),
+    membersLeftOut: numberOr(given.members_left_out, 0),
+    terms: objects(given.terms).map(readTerm),
+    termsLeftOut: numberOr(given.terms_left_out, 0),
     decisions: objects(given.decisions),
     decisionsLeftOut: numberOr(given.decisions_left_out, 0),
     binWidth: numberOr(bins.width, 0),
     behind: behind && {what: text(behind.what), counts: numbers(behind.counts),
         farthest: known(behind.farthest) ? behind.farthest : 0},
   };
+  run.stays = staysOf(run.members);
   for (const name of ['seed', 'workers', 'servers', 'batch', 'seconds', 'samples', 'limit',
                       'eta_seconds', 'samples_per_second', 'ideal_samples_per_second',
                       'train_loss', 'target_accuracy', 'time_to_target', 'bytes_sent']) {

@@ -66,7 +66,9 @@ class RunView {
     this.curves = new Curves('Learning and speed', '');
     this.workers = new Section('Workers',
         [kTimeline, kWorkerTime, kBytes, kShares, kBehind].map(card));
-    this.details = new Section('Details', [new DecisionsCard(), new MethodCard(), new JobCard()]);
+    this.details = new Section('Details', [
+      ...[kMembersList, kTermsList, kDecisionsList].map((kind) => new ListCard(kind)),
+      new MethodCard(), new JobCard()]);
     this.element = make('div', {}, this.head.element, this.curves.element, this.workers.element,
         this.details.element);
   }

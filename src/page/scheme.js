@@ -64,7 +64,7 @@ const colours = {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(`--${name}`).trim();
     for (const name of ['ink', 'soft', 'line', 'card', 'accent', 'compute', 'communicate', 'wait',
-                        'warn', 'band', 'band-deep']) {
+                        'good', 'bad', 'warn', 'band', 'band-deep']) {
       this[name] = value(name);
     }
     this.series = Array.from({length: 8}, (_, i) => value(`series-${i + 1}`));

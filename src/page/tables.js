@@ -56,33 +56,45 @@ class TableBehind {
   }
 }
 
-// Decisions: the first few, and a button for all of them.
-class DecisionsCard {
-  constructor() {
+function leftOutWords(count) {
+  return count > 0 ?
+      `; ${number(count)} more between the first and the last of these were not kept` : '';
+}
+
+const kDecisionsList = {
+  id: 'decisions', title: 'Decisions',
+  items: (run) => run.decisions,
+  key: () => 0,
+  table: (run) => ({
+    caption: `${plural(run.decisions.length, 'decision')} in order of time` +
+        leftOutWords(run.decisionsLeftOut),
+    columns: [{name: 'Seconds'}, {name: 'Who', text: true}, {name: 'Kind', text: true},
+              {name: 'What', text: true}, {name: 'Reason', text: true}],
+    rows: run.decisions.map((decision) => [
+      number(decision.seconds, 2), text(decision.who), text(decision.kind), text(decision.what),
+      text(decision.reason)]),
+  }),
+};
+
+// A long list: the first few, and a button for all of them. A kind of list is {id, title, items(run),
+// key(run), table(run)}; it has changed if it has more items, or another key.
+class ListCard {
+  constructor(kind) {
+    this.kind = kind;
     this.place = make('div');
-    this.all = false;
-    this.element = make('section', {class: 'card', id: 'decisions'}, make('h3', {}, 'Decisions'),
+    this.element = make('section', {class: 'card list', id: kind.id}, make('h3', {}, kind.title),
         this.place);
   }
 
   update(run) {
-    const count = run.decisions.length;
+    const count = this.kind.items(run).length;
+    const key = [run.id, count, this.kind.key(run)].join();
     this.element.hidden = count === 0;
-    if (count === 0 || (this.count === count && this.run === run.id)) {
+    if (count === 0 || this.key === key) {
       return;  // no change: keep what the reader has opened or scrolled to
     }
-    this.count = count;
-    this.run = run.id;
-    const rows = run.decisions.map((decision) => [
-      number(decision.seconds, 2), text(decision.who), text(decision.kind), text(decision.what),
-      text(decision.reason)]);
-    const left = run.decisionsLeftOut;
-    const caption = `${plural(count, 'decision')} in order of time` +
-        (left > 0 ? `; ${number(left)} more between the first and the last of these were not kept` :
-            '');
-    this.place.replaceChildren(makeTable({caption, rows, columns: [
-      {name: 'Seconds'}, {name: 'Who', text: true}, {name: 'Kind', text: true},
-      {name: 'What', text: true}, {name: 'Reason', text: true}]}, 8));
+    this.key = key;
+    this.place.replaceChildren(makeTable(this.kind.table(run), 8));
   }
 }
 

@@ -1,5 +1,6 @@
 // The timeline: one row per worker, one column per bin. A cell is filled from below with the shares
-// of the bin that the worker computed, communicated and waited.
+// of the bin that the worker computed, communicated and waited. Nothing is drawn where it was absent;
+// lines show where terms begin (members.js).
 //
 // Chart.js draws the axes. A plugin draws the cells once onto a separate canvas, which is copied
 // whenever the chart is drawn. A row is at least 8 pixels high: with more than 80 workers it is the
@@ -35,7 +36,7 @@ function timelineCells(run, order) {
       });
     }
   });
-  return {order, workers, groups, bins, parts};
+  return {run, order, workers, groups, bins, parts, span: bins * run.binWidth};
 }
 
 function rowWorkers(cells, row) {
@@ -117,6 +118,8 @@ const cellsPlugin = {
     }
     chart.ctx.imageSmoothingEnabled = false;
     chart.ctx.drawImage(cells.picture, left, top, wide, high);
+    drawTerms(chart, {left, top, wide, high});
+    drawStays(chart, {left, top, wide, high});
     if (cells.at) {
       const cell = {wide: wide / cells.bins, high: high / cells.groups.length};
       chart.ctx.strokeStyle = colours.ink;
@@ -177,10 +180,13 @@ class TimelineReader {
     if (!inside) {
       setText(this.words, 'Point at a cell, or use the arrow keys, to read it.');
     } else {
-      const [from, to] = [at.bin, at.bin + 1].map((bin) => number(bin * run.binWidth, 2));
-      const said = partsAt(cells, at.row, at.bin).map((part, i) =>
-          `${kDoingWords[kDoing[i]]} ${percent(part)}`);
-      setText(this.words, `${rowName(cells, at.row)}, ${from} to ${to} s: ${said.join(', ')}`);
+      const [from, to] = [at.bin * run.binWidth, (at.bin + 1) * run.binWidth];
+      const workers = rowWorkers(cells, at.row);
+      const said = workers.some((worker) => isThere(run, worker, from, to)) ?
+          partsAt(cells, at.row, at.bin).map((part, i) =>
+              `${kDoingWords[kDoing[i]]} ${percent(part)}`).join(', ') : 'absent';
+      setText(this.words, `${rowName(cells, at.row)}, ${number(from, 2)} to ${number(to, 2)} s: ` +
+          said + eventWords(run, workers, from, to));
     }
   }
 
@@ -206,6 +212,7 @@ function timelineSentence(run, cells) {
       `${percent(parts.compute)} computing, ${percent(parts.communicate)} communicating, ` +
       `${percent(parts.wait)} waiting` + (run.workerList.length > 1 ?
           `. Worker ${waits.rank} waits most, ${percent(waitOf(waits))} of its time.` : '.') +
+      changesSentence(run) +
       (size > 1 ? ` Each row is the mean of ${size} workers.` : '');
 }
 
@@ -246,8 +253,9 @@ const kTimeline = {
     return {
       sentence: timelineSentence(run, cells),
       height: Math.round(rows * rowHeight) + 48,
-      legend: kDoing.map((name) =>
+      legend: [...kDoing.map((name) =>
           ({label: kDoingWords[name], area: true, backgroundColor: colours[name]})),
+          ...termLegend(run)],
       config: {type: 'scatter', data: {datasets: [{label: '', data: []}]}, options: {
         events: ['mousemove', 'mouseout', 'click'],
         scales: {

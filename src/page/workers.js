@@ -126,21 +126,25 @@ const kBehind = {
   },
 };
 
-// A share is valid until the next step begins.
-function held(shares) {
+// A share is valid until the next step begins, or its worker is gone: then it is NaN.
+function held(run, worker) {
   let last = null;
-  return shares.map((share) => (last = known(share) ? share : last));
+  return worker.shares.map((share, bin) => {
+    const isGone = !isThere(run, worker, bin * run.binWidth, (bin + 1) * run.binWidth);
+    last = isGone ? NaN : known(share) ? share : last;
+    return last;
+  });
 }
 
-// One value per bin as points of a stepped line, up to the end of the run.
+// One value per bin as points of a stepped line, up to the end of the run. NaN is a gap.
 function binSteps(run, values, at) {
   const steps = values.flatMap((value, bin) =>
-      known(value) ? [{x: bin * run.binWidth / at.size, y: value}] : []);
+      known(value) || Number.isNaN(value) ? [{x: bin * run.binWidth / at.size, y: value}] : []);
   return steps.length ? [...steps, {x: at.max, y: steps[steps.length - 1].y}] : [];
 }
 
 function shareLine(run, worker, at, look) {
-  return {...line(`worker ${worker.rank}`, binSteps(run, held(worker.shares), at), look),
+  return {...line(`worker ${worker.rank}`, binSteps(run, held(run, worker), at), look),
           stepped: 'before', pointRadius: 0};
 }
 
@@ -148,7 +152,7 @@ function shareLine(run, worker, at, look) {
 const kSpread = [['minimum', 0], ['10th percentile', 0.1], ['median', 0.5],
                  ['90th percentile', 0.9], ['maximum', 1]];
 function shareSpread(run) {
-  const rows = run.workerList.map((worker) => held(worker.shares));
+  const rows = run.workerList.map((worker) => held(run, worker));
   return Array.from({length: run.binCount}, (_, bin) => {
     const sorted = rows.map((row) => row[bin]).filter(known).sort((a, b) => a - b);
     return sorted.length === 0 ? null :

@@ -26,12 +26,14 @@ std::string_view name_of(RunState state) {
   return "";
 }
 
-std::string who(const RunRecord& record, Rank rank) {
-  if (rank == kCoordinator) {
+constexpr std::size_t kMostMembers = 10'000;
+
+std::string who(RecordPlace place) {
+  if (place == kCoordinator) {
     return "coordinator";
   }
-  const int server = rank - record.facts().workers;
-  return server >= 0 ? fmt::format("server {}", server) : fmt::format("worker {}", rank);
+  return is_server_place(place) ? fmt::format("server {}", place - kFirstServer)
+                                : fmt::format("worker {}", place);
 }
 
 Json straggler_of(const RunRecord& record) {
@@ -52,8 +54,8 @@ Seconds length_of_bin(const RunRecord& record, std::size_t bin) {
 
 Json throughput_of(const RunRecord& record) {
   std::vector<double> samples(record.bins(), 0);
-  for (Rank rank = 0; rank < record.facts().workers; ++rank) {
-    const auto row = record.row(rank, RunRecord::kSamples);
+  for (const RunRecord::Worker& worker : record.workers()) {
+    const auto row = record.row(worker.id, RunRecord::kSamples);
     for (std::size_t bin = 0; bin < samples.size(); ++bin) {
       samples[bin] += row[bin];
     }
@@ -65,17 +67,17 @@ Json throughput_of(const RunRecord& record) {
   return rates;
 }
 
-Json row_of(const RunRecord& record, Rank rank, RunRecord::Row which) {
+Json row_of(const RunRecord& record, int worker, RunRecord::Row which) {
   Json row = Json::array();
-  for (const double amount : record.row(rank, which)) {
+  for (const double amount : record.row(worker, which)) {
     row.push_back(brief_number(amount));
   }
   return row;
 }
 
-Json shares_of(const RunRecord& record, Rank rank) {
-  const auto steps = record.row(rank, RunRecord::kShareSteps);
-  const auto samples = record.row(rank, RunRecord::kShareSamples);
+Json shares_of(const RunRecord& record, int worker) {
+  const auto steps = record.row(worker, RunRecord::kShareSteps);
+  const auto samples = record.row(worker, RunRecord::kShareSamples);
   Json shares = Json::array();
   for (std::size_t bin = 0; bin < steps.size(); ++bin) {
     shares.push_back(steps[bin] > 0 ? brief_number(samples[bin] / steps[bin]) : Json(nullptr));
@@ -83,26 +85,33 @@ Json shares_of(const RunRecord& record, Rank rank) {
   return shares;
 }
 
-Json worker_of(const RunRecord& record, Rank rank, const Moment& moment) {
-  const WorkerFigures& latest = record.workers()[static_cast<std::size_t>(rank)].latest;
+std::string_view doing_of(const RunRecord& record, int worker, const Moment& moment) {
+  if (!record.is_there(worker)) {
+    return "absent";
+  }
   const bool is_over = record.state() != RunState::kRunning || !moment.activity_of;
+  return is_over ? "done" : name_of(moment.activity_of(worker).doing);
+}
+
+Json worker_of(const RunRecord& record, const RunRecord::Worker& worker, const Moment& moment) {
+  const WorkerFigures& latest = worker.latest;
   const auto speed = latest.compute > 0
                          ? number(static_cast<double>(latest.samples) / latest.compute)
                          : Json(nullptr);
-  return {{"rank", rank},
+  return {{"rank", worker.id},
           {"samples", latest.samples},
           {"steps", latest.steps},
           {"share", latest.share},
-          {"doing", is_over ? "done" : name_of(moment.activity_of(rank).doing)},
+          {"doing", doing_of(record, worker.id, moment)},
           {"samples_per_second", speed},
           {"compute_seconds", number(latest.compute)},
           {"communicate_seconds", number(latest.communicate)},
           {"wait_seconds", number(latest.wait)},
           {"bytes_sent", latest.bytes_sent},
-          {"compute", row_of(record, rank, RunRecord::kCompute)},
-          {"communicate", row_of(record, rank, RunRecord::kCommunicate)},
-          {"wait", row_of(record, rank, RunRecord::kWait)},
-          {"shares", shares_of(record, rank)}};
+          {"compute", row_of(record, worker.id, RunRecord::kCompute)},
+          {"communicate", row_of(record, worker.id, RunRecord::kCommunicate)},
+          {"wait", row_of(record, worker.id, RunRecord::kWait)},
+          {"shares", shares_of(record, worker.id)}};
 }
 
 // In order of time: reports of workers arrive in any order.
@@ -113,12 +122,35 @@ Json decisions_of(const RunRecord& record) {
   Json decisions = Json::array();
   for (const RunRecord::Decided* each : order) {
     decisions.push_back({{"seconds", brief_number(each->decision.at)},
-                         {"who", who(record, each->who)},
+                         {"who", who(each->who)},
                          {"kind", each->decision.kind},
                          {"what", each->decision.what},
                          {"reason", each->decision.reason}});
   }
   return decisions;
+}
+
+// With very many stays, the first and the last ones.
+void add_members(Json& document, const RunRecord& record) {
+  Kept<MemberRecord> members(kMostMembers);
+  for (const MemberRecord& member : record.members()) {
+    members.add(member);
+  }
+  document["members"] = Json::array();
+  members.for_each(
+      [&](const MemberRecord& member) { document["members"].push_back(to_json(member)); });
+  document["members_left_out"] = members.left_out();
+}
+
+Json terms_of(const RunRecord& record) {
+  Json terms = Json::array();
+  record.terms().for_each([&](const TermRecord& term) {
+    terms.push_back({{"number", term.number},
+                     {"seconds", number(term.begin)},
+                     {"cause", name_of(term.cause)},
+                     {"reason", term.reason}});
+  });
+  return terms;
 }
 
 Json what_was_run(const RunRecord& record) {
@@ -165,9 +197,12 @@ Json document_of(const RunRecord& record, const Moment& moment) {
   document["bins"] = {{"width", record.bin_width()}, {"count", record.bins()}};
   document["throughput"] = throughput_of(record);
   document["per_worker"] = Json::array();
-  for (Rank rank = 0; rank < facts.workers; ++rank) {
-    document["per_worker"].push_back(worker_of(record, rank, moment));
+  for (const RunRecord::Worker& worker : record.workers()) {
+    document["per_worker"].push_back(worker_of(record, worker, moment));
   }
+  add_members(document, record);
+  document["terms"] = terms_of(record);
+  document["terms_left_out"] = record.terms().left_out();
   const auto& behind = record.behind();
   document["behind"] =
       behind

@@ -13,8 +13,9 @@ namespace motley {
 
 // What is known only while the run is going on.
 struct Moment {
-  std::optional<Seconds> eta;                 // estimated wall-clock seconds until the run ends
-  std::function<Activity(Rank)> activity_of;  // what a worker is doing; unset when the run is over
+  std::optional<Seconds> eta;  // estimated wall-clock seconds until the run ends
+  // What a worker is doing, and for whose place it waits; unset when the run is over.
+  std::function<Activity(int)> activity_of;
   // Nothing new has come for so many wall-clock seconds, which is too long: rates are no news.
   std::optional<Seconds> stale_for = {};
 };

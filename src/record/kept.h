@@ -18,6 +18,14 @@ class Kept {
   // Keeps at most `limit` entries, half of them from the beginning.
   explicit Kept(std::size_t limit) : first_(limit - limit / 2), last_(limit / 2) {}
 
+  // Keeps no more than so many from now on; those in the middle are dropped.
+  void shrink(std::size_t limit) {
+    Kept shrunk(limit);
+    shrunk.left_out_ = left_out_;
+    for_each([&](const Entry& entry) { shrunk.add(entry); });
+    *this = std::move(shrunk);
+  }
+
   void add(Entry entry) {
     if (entries_.size() < first_ + last_) {
       entries_.push_back(std::move(entry));
@@ -68,8 +76,8 @@ class Kept {
   }
 
  private:
-  const std::size_t first_;
-  const std::size_t last_;
+  std::size_t first_;
+  std::size_t last_;
   std::vector<Entry> entries_;
   std::size_t oldest_ = 0;  // index of the oldest in the ring buffer last_
   std::size_t left_out_ = 0;

@@ -53,6 +53,9 @@ std::string doing_text(const Activity& activity) {
   if (activity.waits_for == kCoordinator) {
     return "waits for the coordinator";
   }
+  if (is_server_place(activity.waits_for)) {
+    return fmt::format("waits for server {}", activity.waits_for - kFirstServer);
+  }
   return activity.waits_for >= 0 ? fmt::format("waits for {}", activity.waits_for) : "waits";
 }
 
@@ -104,7 +107,7 @@ std::string cut(std::string_view line, std::size_t columns) {
 std::string head_line(const RunRecord& record) {
   const RunFacts& facts = record.facts();
   return fmt::format("{}: {} {} of {} workers, {} shares", facts.name, facts.sync,
-                     facts.mode == "train" ? "training" : "simulation", facts.workers,
+                     facts.mode == "train" ? "training" : "simulation", record.workers_there(),
                      facts.allocation);
 }
 
@@ -150,7 +153,7 @@ std::vector<std::string> live_block(const RunRecord& record, const Moment& momen
     const bool stale = moment.stale_for.has_value();
     lines.push_back(fmt::format("  {:>6}  {:>9}  {:>5}  {:>5}  {}", rank,
                                 stale ? "-" : speed_text(paces[i]),
-                                record.workers()[i].latest.share, stale ? "-" : wait_text(paces[i]),
+                                record.worker(rank).latest.share, stale ? "-" : wait_text(paces[i]),
                                 now_text(moment, rank)));
   }
   if (shown < paces.size() && space > 0) {
@@ -182,9 +185,9 @@ std::vector<std::string> plain_lines(const RunRecord& record, const Moment& mome
   }
   for (std::size_t i = 0; few && i < paces.size(); ++i) {
     const Rank rank = paces[i].rank;
-    lines.push_back(fmt::format(
-        "[rank {}] {} samples/s, share {}, waits {}", rank, speed_text(paces[i]),
-        record.workers()[static_cast<std::size_t>(rank)].latest.share, wait_text(paces[i])));
+    lines.push_back(fmt::format("[rank {}] {} samples/s, share {}, waits {}", rank,
+                                speed_text(paces[i]), record.worker(rank).latest.share,
+                                wait_text(paces[i])));
   }
   if (const auto straggler = find_straggler(paces)) {
     lines.push_back(straggler_text(*straggler));

@@ -87,8 +87,8 @@ void add_run(Exposition& out, const RunFigures& run) {
 // One family with a sample per worker.
 template <class Number>
 void add_each(Exposition& out, const RunFigures& run, Number WorkerFigures::*figure) {
-  for (std::size_t i = 0; i < run.workers.size(); ++i) {
-    out.sample(run.workers[i].*figure, fmt::format("worker=\"{}\"", i));
+  for (const auto& [id, worker] : run.workers) {
+    out.sample(worker.*figure, fmt::format("worker=\"{}\"", id));
   }
 }
 
@@ -97,11 +97,10 @@ void add_workers(Exposition& out, const RunFigures& run) {
     return;  // a family without samples would be useless
   }
   out.counter("motley_worker_seconds_total", "Where a worker's time went.");
-  for (std::size_t i = 0; i < run.workers.size(); ++i) {
-    const WorkerFigures& worker = run.workers[i];
-    out.sample(worker.compute, fmt::format("worker=\"{}\",doing=\"compute\"", i));
-    out.sample(worker.communicate, fmt::format("worker=\"{}\",doing=\"communicate\"", i));
-    out.sample(worker.wait, fmt::format("worker=\"{}\",doing=\"wait\"", i));
+  for (const auto& [id, worker] : run.workers) {
+    out.sample(worker.compute, fmt::format("worker=\"{}\",doing=\"compute\"", id));
+    out.sample(worker.communicate, fmt::format("worker=\"{}\",doing=\"communicate\"", id));
+    out.sample(worker.wait, fmt::format("worker=\"{}\",doing=\"wait\"", id));
   }
   out.counter("motley_worker_samples_total", "Samples that a worker has trained on.");
   add_each(out, run, &WorkerFigures::samples);

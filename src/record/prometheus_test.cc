@@ -62,7 +62,7 @@ TEST(Prometheus, WhatIsNotKnownIsLeftOut) {
   EXPECT_EQ(bare.find("worker_"), std::string::npos);
   figures.test = Metric{};
   figures.train_loss = 1.5;
-  figures.workers.resize(1);
+  figures.workers[0] = {};
   const std::string more = prometheus_text(figures);
   EXPECT_NE(more.find("\nmotley_test_loss 0\n"), std::string::npos);
   EXPECT_NE(more.find("\nmotley_train_loss 1.5\n"), std::string::npos);

@@ -2,6 +2,7 @@
 // hold a hundred thousand of them.
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include "record/run_record.h"
 
@@ -56,6 +57,13 @@ void columns(Archive& archive, std::vector<RunRecord::Decided>& decisions) {
   }
 }
 
+void columns(Archive& archive, std::vector<TermRecord>& terms) {
+  column(archive, "number", terms, &TermRecord::number);
+  column(archive, "begin", terms, &TermRecord::begin);
+  column(archive, "cause", terms, &TermRecord::cause);
+  column(archive, "reason", terms, &TermRecord::reason);
+}
+
 // Gives a list that is kept the shape of an object with a state.
 template <class Entry>
 struct KeptColumns {
@@ -85,16 +93,28 @@ struct OneSpan {
   }
 };
 
+struct StoredFigures {
+  WorkerFigures& figures;
+  void state(Archive& archive) {
+    archive("compute", figures.compute);
+    archive("communicate", figures.communicate);
+    archive("wait", figures.wait);
+    archive("samples", figures.samples);
+    archive("steps", figures.steps);
+    archive("share", figures.share);
+    archive("bytes_sent", figures.bytes_sent);
+  }
+};
+
 }  // namespace
 
 void RunRecord::Worker::state(Archive& archive) {
-  archive("compute", latest.compute);
-  archive("communicate", latest.communicate);
-  archive("wait", latest.wait);
-  archive("samples", latest.samples);
-  archive("steps", latest.steps);
-  archive("share", latest.share);
-  archive("bytes_sent", latest.bytes_sent);
+  StoredFigures all{latest};
+  StoredFigures before{earlier};
+  archive("latest", all);
+  archive("earlier", before);
+  archive("joined", joined);
+  archive("written", written);
   kept(archive, "spans", spans);
   kept(archive, "exchanges", exchanges);
   OneSpan last{last_step};
@@ -106,44 +126,50 @@ void RunRecord::state(Archive& archive) {
   archive("samples", samples_);
   archive("train_loss", train_loss_);
   archive("metrics", metrics_);
-  for (std::size_t rank = 0; rank < workers_.size(); ++rank) {
-    archive(std::to_string(rank), workers_[rank]);
+  std::vector<int> ids(workers_.size());  // in the order of rows
+  for (const Worker& worker : workers_) {
+    ids[worker.row] = worker.id;
   }
-  archive("written", written_);
+  archive("room", room_);
+  archive("ids", ids);
   archive("timeline", timeline_);
+  if (!archive.is_saving()) {
+    restore_places(ids);
+  }
+  for (Worker& worker : workers_) {
+    archive(std::to_string(worker.id), worker);
+  }
+  archive("members", members_);
+  kept(archive, "terms", terms_);
   kept(archive, "evaluations", evaluations_);
   kept(archive, "decisions", decisions_);
   archive("behind", behind_);
+  if (!archive.is_saving()) {
+    check_members();
+    note_presence();
+    for (int id = 0; id < facts_.workers; ++id) {
+      make_worker(id);
+    }
+  }
 }
 
-void RunRecord::take_over(const RunRecord& before) {
-  seconds_ = before.seconds_;
-  samples_ = before.samples_;
-  train_loss_ = before.train_loss_;
-  metrics_ = before.metrics_;
-  behind_ = before.behind_;
-  before.evaluations_.for_each([&](const Span& span) { evaluations_.add(span); });
-  const Rank both = std::min(facts_.workers, before.facts_.workers);
-  before.decisions_.for_each([&](const Decided& each) {
-    if (each.who < both) {
-      decisions_.add(each);
+void RunRecord::check_members() const {
+  for (const MemberRecord& member : members_) {
+    if (member.process.id < 0 || member.process.id >= kFirstServer) {
+      throw StateError("the members of the record are not sound");
     }
-  });
-  const Seconds width = before.bin_width();
-  for (Rank rank = 0; rank < both; ++rank) {
-    const auto index = static_cast<std::size_t>(rank);
-    workers_[index].latest = before.workers_[index].latest;
-    workers_[index].last_step = before.workers_[index].last_step;
-    before.workers_[index].spans.for_each(
-        [&](const Span& span) { workers_[index].spans.add(span); });
-    written_[index] = before.written_[index];
-    for (std::size_t row = 0; row < kRows; ++row) {
-      const auto amounts = before.row(rank, static_cast<Row>(row));
-      for (std::size_t bin = 0; bin < amounts.size(); ++bin) {
-        const Seconds begin = static_cast<Seconds>(bin) * width;
-        timeline_.add(row_of(rank, static_cast<Row>(row)), begin, begin + width, amounts[bin]);
-      }
+  }
+}
+
+// Those of a record that was saved, by row.
+void RunRecord::restore_places(const std::vector<int>& ids) {
+  workers_.clear();
+  for (const int id : ids) {
+    const bool is_sound = id >= 0 && id < kFirstServer && !has_worker(id);
+    if (!is_sound || ids.size() > room_ || timeline_.rows() != room_ * kRows) {
+      throw StateError("the workers of the record are not sound");
     }
+    make_worker(id);
   }
 }
 

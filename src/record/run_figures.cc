@@ -21,7 +21,7 @@ RunFigures figures_of(const RunRecord& record) {
   }
   figures.train_loss = record.train_loss();
   for (const RunRecord::Worker& worker : record.workers()) {
-    figures.workers.push_back(worker.latest);
+    figures.workers.emplace(worker.id, worker.latest);
   }
   return figures;
 }

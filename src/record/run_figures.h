@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "motley/base/ids.h"
 #include "record/run_record.h"
@@ -28,7 +28,7 @@ struct RunFigures {
   std::int64_t bytes_sent = 0;
   std::optional<Metric> test;  // the latest one
   std::optional<double> train_loss;
-  std::vector<WorkerFigures> workers;  // in order of rank
+  std::map<int, WorkerFigures> workers;  // by id
 };
 
 RunFigures figures_of(const RunRecord& record);

@@ -1,7 +1,10 @@
 #include "record/run_record.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -76,9 +79,9 @@ RunRecord record_of_two() {
   decided.entries.behind = Behind{"whom", {5, 1}, 9};
   decided.entries.spans = {{4, 4.5, 2, 0, Doing::kEvaluate}};
   record.add(kCoordinator, decided);
-  WorkerNews of_server;  // the facts count two workers, so rank 2 is a server
+  WorkerNews of_server;
   of_server.entries.decisions = {{5, "held", "worker 1's commits wait", "too far ahead"}};
-  record.add(2, of_server);
+  record.add(kFirstServer, of_server);
   record.progress(8, 35, 0.25);
   return record;
 }
@@ -229,11 +232,29 @@ TEST(RunRecord, GoesOnFromItsState) {
   EXPECT_EQ(trace_of(restored), trace_of(whole));
 }
 
-TEST(RunRecord, AStateOfOtherWorkersIsRefused) {
-  RunRecord two(facts_of(2));
-  const State state = state_of(two);
-  RunRecord three(facts_of(3));
-  EXPECT_THROW(restore(three, state), StateError);
+// A run may go on with more workers or fewer. Those it had keep their places.
+TEST(RunRecord, GoesOnWithOtherWorkers) {
+  RunRecord two = record_of_two();
+  for (const int workers : {1, 3}) {
+    RunRecord restored(facts_of(workers));
+    restore(restored, state_of(two));
+    const Json document = document_of(restored);
+    EXPECT_EQ(document["workers"], workers);
+    ASSERT_EQ(document["per_worker"].size(), std::max<std::size_t>(workers, 2));
+    EXPECT_EQ(document["per_worker"][1], document_of(two)["per_worker"][1]);
+    EXPECT_EQ(document["decisions"], document_of(two)["decisions"]);
+  }
+}
+
+TEST(RunRecord, WorkersThatAreNotSoundAreRefused) {
+  RunRecord record = record_of_two();
+  const State sound = state_of(record);
+  for (const std::vector<int>& ids : {std::vector{0, 0}, {-1, 0}, {0, kFirstServer}, {0, 1, 2}}) {
+    State state = sound;
+    state.values["ids"] = ids;
+    RunRecord restored(facts_of(2));
+    EXPECT_THROW(restore(restored, state), StateError);
+  }
 }
 
 // What comes after a checkpoint, and is in its record because it came before the checkpoint was
@@ -304,6 +325,159 @@ TEST(RunRecord, AModelThatWasSentAfterACheckpointIsTakenBackWhateverItHasSeen) {
   std::vector<Seconds> evaluated;
   record.evaluations().for_each([&](const Span& span) { evaluated.push_back(span.begin); });
   EXPECT_EQ(evaluated, (std::vector<Seconds>{4, 10}));
+}
+
+MemberRecord stay(int id, Seconds joined, std::optional<Seconds> left, const std::string& why) {
+  return {{ProcessKind::kWorker, id}, joined, left, why};
+}
+
+// Worker 1 is lost at 2 s and comes back at 6 s; worker 5 comes at 4 s. A newcomer counts the time
+// before it came as waiting.
+RunRecord record_with_newcomers() {
+  RunRecord record(facts_of(2));
+  record.set_members({stay(0, 0, {}, ""), stay(1, 0, {}, "")});
+  record.add(TermRecord{0, 0, TermCause::kStart, ""});
+  record.add(0, step_news(0));
+  record.add(1, step_news(0));
+  record.set_members({stay(0, 0, {}, ""), stay(1, 0, 2, "was \"lost\"")});
+  record.add(TermRecord{1, 2, TermCause::kLoss, "goes on without worker 1"});
+  const std::vector<MemberRecord> later = {stay(0, 0, {}, ""), stay(1, 0, 2, "was \"lost\""),
+                                           stay(5, 4, {}, "joined"), stay(1, 6, {}, "joined")};
+  record.set_members({later.begin(), later.end() - 1});
+  record.add(TermRecord{2, 4, TermCause::kNewcomer, "worker 5 joins"});
+  WorkerNews late;
+  late.figures = {.compute = 1, .communicate = 0.5, .wait = 4.5, .samples = 5, .steps = 1};
+  late.figures.share = 5;
+  late.entries.spans = {{3.5, 4.5, 0, 0, Doing::kWait},
+                        {4.5, 5.5, 0, 5, Doing::kCompute},
+                        {5.5, 6, 0, 0, Doing::kCommunicate}};
+  late.entries.exchanges = {{5.5, 6, 0, 4'000, 0.5}, {5, 6, 5, 4'000, 0.5}};
+  record.add(5, late);
+  record.set_members(later);
+  late.figures.wait = 6.5;
+  late.entries.spans = {{6.5, 7.5, 0, 5, Doing::kCompute}, {7.5, 8, 0, 0, Doing::kWait}};
+  late.entries.exchanges = {{1, 7, 5, 4'000, 0.5}, {6.6, 7, 5, 4'000, 0.5}, {6, 7, 9, 1, 0.5}};
+  record.add(1, late);
+  record.progress(8, 20, 0.25);
+  return record;
+}
+
+TEST(RunRecord, EverybodyWhoEverTookPartHasARow) {
+  const RunRecord record = record_with_newcomers();
+  const Json document = document_of(record);
+  EXPECT_EQ(document["workers"], 2);
+  ASSERT_EQ(document["per_worker"].size(), 3U);
+  const Json& newcomer = document["per_worker"][2];
+  EXPECT_EQ(newcomer["rank"], 5);
+  EXPECT_EQ(newcomer["wait_seconds"], 0.5);  // since it came
+  const std::size_t came = static_cast<std::size_t>(4 / record.bin_width());
+  for (std::size_t bin = 0; bin < came; ++bin) {
+    EXPECT_EQ(newcomer["wait"][bin], 0) << bin;
+  }
+  EXPECT_GT(newcomer["wait"][came], 0);
+  const Json& other = document["per_worker"][1];
+  EXPECT_EQ(other["steps"], 2);  // one in each of its stays
+  EXPECT_EQ(other["samples"], 10);
+  const auto there = record.row(1, RunRecord::kCompute);
+  EXPECT_NEAR(std::accumulate(there.begin(), there.end(), 0.0), 2, 1e-9);
+}
+
+TEST(RunRecord, MembersAndTermsAreInTheDocument) {
+  RunRecord record = record_with_newcomers();
+  const Json going = document_of(record);
+  EXPECT_EQ(going["members"][1],
+            Json::parse(R"({"worker": 1, "joined": 0, "left": 2, "why": "was \"lost\""})"));
+  EXPECT_EQ(going["members"][2]["left"], nullptr);
+  EXPECT_EQ(going["terms"].size(), 3U);
+  EXPECT_EQ(going["terms"][1], Json::parse(R"({"number": 1, "seconds": 2, "cause": "loss",
+                                               "reason": "goes on without worker 1"})"));
+  std::vector<MemberRecord> members = record.members();
+  members[2].left = 8;
+  record.set_members(members);
+  EXPECT_EQ(document_of(record)["per_worker"][2]["doing"], "absent");
+  EXPECT_EQ(document_of(record)["per_worker"][1]["doing"], "done");
+  EXPECT_EQ(record.workers_there(), 2);
+  ASSERT_EQ(record.paces().size(), 2U);
+  EXPECT_EQ(record.paces()[1].rank, 1);
+}
+
+TEST(RunRecord, WhoIsGoneDoesNotWaitForTheEnd) {
+  RunRecord record = record_with_newcomers();
+  std::vector<MemberRecord> members = record.members();
+  members.back().left = 8;
+  members.back().why = "left";
+  record.set_members(members);
+  record.progress(12, 40, {});
+  record.fail("the rest of it");
+  const auto seconds = [&](int id) {
+    const WorkerFigures& latest = record.worker(id).latest;
+    return latest.compute + latest.communicate + latest.wait;
+  };
+  EXPECT_NEAR(seconds(0), 12, 1e-9);
+  EXPECT_NEAR(seconds(1), 2 + 1.5, 1e-9);
+  EXPECT_NEAR(seconds(5), 12 - 4, 1e-9);
+}
+
+TEST(RunRecord, MembersAndTermsGoOnFromTheirState) {
+  RunRecord record = record_with_newcomers();
+  RunRecord restored(facts_of(2));
+  restore(restored, state_of(record));
+  EXPECT_EQ(document_of(restored), document_of(record));
+  EXPECT_EQ(trace_of(restored), trace_of(record));
+  restored.trim(4, 10);
+  EXPECT_EQ(restored.terms().size(), 2U);  // the third one began there
+  EXPECT_EQ(restored.members().size(), 3U);
+  EXPECT_EQ(restored.workers_there(), 2);
+}
+
+TEST(Trace, HasTermsAndMembersAndRowsOfNewcomers) {
+  const Json trace = Json::parse(trace_of(record_with_newcomers()));
+  std::map<std::string, int> processes;
+  std::vector<std::string> marks;
+  int arrows = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    arrows += event["ph"] == "s" ? 1 : 0;
+    if (event["name"] == "process_name") {
+      processes[event["args"]["name"]] = event["pid"];
+    } else if (event["ph"] == "i") {
+      marks.push_back(fmt::format("{} {} {} {}", event["ts"].get<double>() / 1e6,
+                                  event["pid"].dump(), event["name"].get<std::string>(),
+                                  event["args"].dump()));
+    }
+  }
+  EXPECT_EQ(processes["worker 5"], 7);
+  EXPECT_EQ(marks[1], R"(2 1 term 1: loss {"cause":"loss","reason":"goes on without worker 1"})");
+  EXPECT_NE(std::ranges::find(marks, R"(2 3 goes {"why":"was \"lost\""})"), marks.end());
+  EXPECT_NE(std::ranges::find(marks, R"(4 7 joins {"why":"joined"})"), marks.end());
+  EXPECT_EQ(arrows, 3);  // none from where a worker was absent, or from nobody
+}
+
+// Also if the workers are many, and come and go often.
+TEST(RunRecord, IsBoundedHoweverManyComeAndGo) {
+  RunRecord record(facts_of(4));
+  std::vector<MemberRecord> members;
+  for (int id = 0; id < 1'000; ++id) {
+    for (int round = 0; round < 20; ++round) {
+      members.push_back(stay(id, round, round + 0.5, "was lost"));
+      record.add(TermRecord{20 * id + round, 1e-3 * id, TermCause::kLoss, "goes on without"});
+    }
+    members.push_back(stay(id, 20, {}, "joined"));
+  }
+  record.set_members(members);
+  for (int id = 0; id < 1'000; ++id) {
+    for (std::int64_t step = 10; step < 500; ++step) {
+      record.add(id, step_news(step));
+    }
+  }
+  const Json document = document_of(record);
+  EXPECT_EQ(document["per_worker"].size(), 1'000U);
+  EXPECT_EQ(document["members"].size(), 10'000U);
+  EXPECT_EQ(document["members_left_out"], 11'000);
+  EXPECT_EQ(document["terms"].size(), 2'000U);
+  EXPECT_EQ(document["terms_left_out"], 18'000);
+  EXPECT_LE(record.bins(), 64U);
+  EXPECT_LT(one_line(document).size(), 5'000'000U);
+  EXPECT_LT(trace_of(record).size(), 60'000'000U);
 }
 
 }  // namespace

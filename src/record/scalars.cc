@@ -10,12 +10,12 @@ namespace {
 
 // The shares of a worker's time between two points in time.
 struct TimeShares {
-  std::size_t worker;
+  int worker;
   double compute;
   double wait;
 };
 
-std::optional<TimeShares> parts_of(std::size_t worker, const WorkerFigures& now,
+std::optional<TimeShares> parts_of(int worker, const WorkerFigures& now,
                                    const WorkerFigures& before) {
   const Seconds compute = now.compute - before.compute;
   const Seconds wait = now.wait - before.wait;
@@ -28,9 +28,10 @@ std::optional<TimeShares> parts_of(std::size_t worker, const WorkerFigures& now,
 
 std::vector<TimeShares> parts_of_all(const RunFigures& now, const RunFigures& before) {
   std::vector<TimeShares> all;
-  for (std::size_t i = 0; i < now.workers.size(); ++i) {
-    const WorkerFigures then = i < before.workers.size() ? before.workers[i] : WorkerFigures{};
-    if (const auto parts = parts_of(i, now.workers[i], then)) {
+  for (const auto& [id, figures] : now.workers) {
+    const auto then = before.workers.find(id);
+    if (const auto parts =
+            parts_of(id, figures, then == before.workers.end() ? WorkerFigures{} : then->second)) {
       all.push_back(*parts);
     }
   }

@@ -19,7 +19,7 @@ std::map<std::string, double> map_of(const Scalars& scalars) {
 
 TEST(Scalars, OfARunThatHasOnlyBegun) {
   RunFigures now;
-  now.workers.resize(2);
+  now.workers = {{0, {}}, {1, {}}};
   EXPECT_EQ(scalars_of(now, {}), Scalars{});
 }
 
@@ -28,19 +28,19 @@ TEST(Scalars, NamesAndValues) {
   now.seconds = 0.5;
   now.samples = 2440;
   now.train_loss = 0.25;
-  now.workers = {{.compute = 3, .communicate = 0, .wait = 1},
-                 {.compute = 1, .communicate = 2, .wait = 1}};
+  now.workers = {{0, {.compute = 3, .communicate = 0, .wait = 1}},
+                 {7, {.compute = 1, .communicate = 2, .wait = 1}}};
   const std::map<std::string, double> expected = {
       {"train/loss", 0.25},       {"throughput/samples_per_second", 4880},
       {"compute/worker_0", 0.75}, {"wait/worker_0", 0.25},
-      {"compute/worker_1", 0.25}, {"wait/worker_1", 0.25},
+      {"compute/worker_7", 0.25}, {"wait/worker_7", 0.25},
   };
   EXPECT_EQ(map_of(scalars_of(now, {})), expected);
 }
 
 TEST(Scalars, PartsAreOfTheTimeSinceTheLast) {
   RunFigures before;
-  before.workers = {{.compute = 10, .communicate = 5, .wait = 5}, {.compute = 7}};
+  before.workers = {{0, {.compute = 10, .communicate = 5, .wait = 5}}, {1, {.compute = 7}}};
   before.seconds = 10;
   before.samples = 5'000;
   RunFigures now = before;
@@ -74,11 +74,11 @@ TEST(Scalars, OfManyWorkersTheExtremesAndTheMean) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed);
     RunFigures now;
-    for (std::size_t i = 0; i <= kMostWorkersApart; ++i) {
-      now.workers.push_back({random.uniform(), random.uniform(), random.uniform()});
+    for (int i = 0; i <= static_cast<int>(kMostWorkersApart); ++i) {
+      now.workers.emplace(i, WorkerFigures{random.uniform(), random.uniform(), random.uniform()});
     }
     auto few = now;
-    few.workers.pop_back();
+    few.workers.erase(64);
     const auto scalars = map_of(scalars_of(now, {}));
     EXPECT_FALSE(scalars.contains("compute/worker_0"));
     EXPECT_TRUE(map_of(scalars_of(few, {})).contains("compute/worker_63"));
@@ -86,7 +86,7 @@ TEST(Scalars, OfManyWorkersTheExtremesAndTheMean) {
       double least = 1;
       double most = 0;
       double sum = 0;
-      for (const WorkerFigures& worker : now.workers) {
+      for (const auto& [id, worker] : now.workers) {
         const double all = worker.compute + worker.communicate + worker.wait;
         const double part = (section == "wait" ? worker.wait : worker.compute) / all;
         least = std::min(least, part);

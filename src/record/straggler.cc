@@ -11,6 +11,7 @@ namespace {
 constexpr double kWorthNaming = 0.05;    // share of its time that a worker waits
 constexpr double kClearlyLonger = 1.15;  // relative to the median
 constexpr double kWorthALook = 0.2;      // share of everybody's time spent on exchanges
+constexpr double kLongEnough = 0.25;     // of the time of whoever was there longest
 constexpr double kSlowLink = 3;          // ratio of transit times
 
 double wait_of(const WorkerPace& worker) {
@@ -89,9 +90,14 @@ std::optional<Straggler> slowest_link(std::span<const WorkerPace> workers) {
 }  // namespace
 
 std::optional<Straggler> find_straggler(std::span<const WorkerPace> workers) {
+  Seconds longest = 0;
+  for (const WorkerPace& worker : workers) {
+    longest = std::max(longest, worker.seconds());
+  }
   std::vector<WorkerPace> known;
-  std::ranges::copy_if(workers, std::back_inserter(known),
-                       [](const WorkerPace& worker) { return worker.steps > 0; });
+  std::ranges::copy_if(workers, std::back_inserter(known), [&](const WorkerPace& worker) {
+    return worker.steps > 0 && worker.seconds() >= kLongEnough * longest;
+  });
   if (known.size() < 2) {
     return std::nullopt;
   }

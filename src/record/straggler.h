@@ -31,7 +31,8 @@ struct Straggler {
 
 // The worker that waits least while others wait; nullopt if hardly any worker waits or all wait
 // equally. The reason says what takes it longer than the median worker (or, if most are equally
-// slow, than the one that waits most): a sample, a larger share, or moving bytes.
+// slow, than the one that waits most): a sample, a larger share, or moving bytes. Whoever has come
+// only lately is not judged.
 //
 // If all wait equally, as in a ring over one slow link, it is the worker whose messages are longest
 // in transit, provided that this takes much of the time.

@@ -37,6 +37,15 @@ TEST(Straggler, IsWhoTakesLongerForASample) {
   EXPECT_EQ(straggler->reason, "takes 4.0x as long for a sample as the median worker");
 }
 
+TEST(Straggler, IsNobodyWhoHasComeOnlyLately) {
+  auto workers = in_lock_step({{}, {}, {.per_sample = 2e-3}, {.per_sample = 4e-3}});
+  WorkerPace& newcomer = workers.back();
+  newcomer = {3, 2, 2 * newcomer.samples / 10, newcomer.compute / 5, newcomer.communicate / 5, 0};
+  const auto straggler = find_straggler(workers);
+  ASSERT_TRUE(straggler);
+  EXPECT_EQ(straggler->rank, 2);
+}
+
 TEST(Straggler, OrHasTheLargerShare) {
   const auto straggler = find_straggler(in_lock_step({{}, {.share = 128}, {}, {}}));
   ASSERT_TRUE(straggler);

@@ -75,10 +75,7 @@ Json workers_to_json(const std::vector<WorkerSummary>& workers) {
 Json members_to_json(const std::vector<MemberRecord>& members) {
   Json list = Json::array();
   for (const MemberRecord& member : members) {
-    list.push_back({{name_of(member.process.kind), member.process.id},
-                    {"joined", number(member.joined)},
-                    {"left", number(member.left)},
-                    {"why", member.why}});
+    list.push_back(to_json(member));
   }
   return list;
 }
@@ -105,6 +102,13 @@ Json to_json(const Metric& metric) {
     json["metrics"][each.name] = number(each.value);
   }
   return json;
+}
+
+Json to_json(const MemberRecord& member) {
+  return {{name_of(member.process.kind), member.process.id},
+          {"joined", number(member.joined)},
+          {"left", number(member.left)},
+          {"why", member.why}};
 }
 
 Json to_json(const Summary& summary) {

@@ -158,5 +158,6 @@ std::optional<Seconds> time_to_target(std::span<const Metric> metrics,
 
 nlohmann::ordered_json to_json(const Summary& summary);
 nlohmann::ordered_json to_json(const Metric& metric);
+nlohmann::ordered_json to_json(const MemberRecord& member);
 
 }  // namespace motley

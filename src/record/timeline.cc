@@ -33,9 +33,23 @@ void Timeline::add(std::size_t row, Seconds begin, Seconds end, double amount) {
   amounts[last] += rest;
 }
 
+void Timeline::reshape(std::size_t rows, std::size_t bins) {
+  MOTLEY_CHECK(rows >= this->rows() && bins > 0 && bins % 2 == 0, "{} rows, {} bins", rows, bins);
+  while (used_ > bins) {
+    merge_bins();
+  }
+  std::vector<double> amounts(rows * bins, 0.0);
+  for (std::size_t row = 0; row < this->rows(); ++row) {
+    const auto from = amounts_.begin() + static_cast<std::ptrdiff_t>(row * bins_);
+    std::copy_n(from, used_, amounts.begin() + static_cast<std::ptrdiff_t>(row * bins));
+  }
+  amounts_ = std::move(amounts);
+  bins_ = bins;
+}
+
 void Timeline::trim(Seconds end) {
   const std::size_t left = std::min(used_, bin_of(std::max(end, 0.0)) + 1);
-  for (std::size_t row = 0; row * bins_ < amounts_.size(); ++row) {
+  for (std::size_t row = 0; row < rows(); ++row) {
     double* const amounts = amounts_.data() + row * bins_;
     std::fill(amounts + left, amounts + used_, 0.0);
   }
@@ -43,27 +57,33 @@ void Timeline::trim(Seconds end) {
 }
 
 void Timeline::state(Archive& archive) {
-  const std::size_t size = amounts_.size();
   archive("width", width_);
+  archive("bins", bins_);
   archive("used", used_);
   archive("amounts", amounts_);
-  if (amounts_.size() != size || used_ > bins_ || !(width_ > 0)) {
-    throw StateError("the timeline of the record is of another run");
+  if (bins_ == 0 || bins_ % 2 != 0 || amounts_.size() % bins_ != 0 || used_ > bins_ ||
+      !(width_ > 0)) {
+    throw StateError("the timeline of the record is damaged");
   }
 }
 
 void Timeline::make_room_for(Seconds moment) {
   while (bin_of(moment) >= bins_) {
-    for (std::size_t row = 0; row * bins_ < amounts_.size(); ++row) {
-      double* const amounts = amounts_.data() + row * bins_;
-      for (std::size_t bin = 0; bin < bins_ / 2; ++bin) {
-        amounts[bin] = amounts[2 * bin] + amounts[2 * bin + 1];
-      }
-      std::fill(amounts + bins_ / 2, amounts + bins_, 0.0);
-    }
-    used_ = (used_ + 1) / 2;
-    width_ *= 2;
+    merge_bins();
   }
+}
+
+// Neighbours become one.
+void Timeline::merge_bins() {
+  for (std::size_t row = 0; row < rows(); ++row) {
+    double* const amounts = amounts_.data() + row * bins_;
+    for (std::size_t bin = 0; bin < bins_ / 2; ++bin) {
+      amounts[bin] = amounts[2 * bin] + amounts[2 * bin + 1];
+    }
+    std::fill(amounts + bins_ / 2, amounts + bins_, 0.0);
+  }
+  used_ = (used_ + 1) / 2;
+  width_ *= 2;
 }
 
 }  // namespace motley

@@ -22,11 +22,16 @@ class Timeline {
   void add(std::size_t row, Seconds begin, Seconds end, double amount);
   void add(std::size_t row, Seconds at, double amount) { add(row, at, at, amount); }
 
+  // Makes room for more rows, or has fewer bins: those that are in use are merged.
+  void reshape(std::size_t rows, std::size_t bins);
+
   // Forgets what was added to the bins after `end`.
   void trim(Seconds end);
 
+  // Restoring takes over the number of rows and bins.
   void state(Archive& archive);
 
+  std::size_t rows() const { return amounts_.size() / bins_; }
   Seconds width() const { return width_; }
   // Number of bins up to the latest time of any amount.
   std::size_t used() const { return used_; }
@@ -39,9 +44,10 @@ class Timeline {
   static constexpr Seconds kFirstWidth = 1.0 / (1 << 20);
 
   void make_room_for(Seconds moment);
+  void merge_bins();
   std::size_t bin_of(Seconds moment) const { return static_cast<std::size_t>(moment / width_); }
 
-  const std::size_t bins_;
+  std::size_t bins_;
   Seconds width_ = kFirstWidth;
   std::size_t used_ = 0;
   std::vector<double> amounts_;  // row-major

@@ -39,6 +39,33 @@ RC_GTEST_PROP(Timeline, LosesNothingHoweverLongItGetsAndHoweverItIsAdded, ()) {
   RC_ASSERT(static_cast<double>(timeline.used() - 1) * timeline.width() <= last);
 }
 
+RC_GTEST_PROP(Timeline, LosesNothingWhenItIsReshaped, ()) {
+  Random random(*rc::gen::arbitrary<std::uint32_t>(), 3);
+  Timeline timeline(2, 64);
+  std::vector<double> added(40, 0);
+  std::size_t rows = 2;
+  std::size_t bins = 64;
+  Seconds last = 0;
+  for (int i = *rc::gen::inRange(1, 200); i > 0; --i) {
+    if (random.below(20) == 0 && rows < 20) {
+      rows *= 2;
+      bins = std::max<std::size_t>(bins / 2, 4);
+      timeline.reshape(rows, bins);
+    }
+    const auto row = static_cast<std::size_t>(random.below(rows));
+    const Seconds begin = 100 * random.uniform() * random.uniform();
+    timeline.add(row, begin, begin + 1, 2);
+    added[row] += 2;
+    last = std::max(last, begin + 1);
+  }
+  RC_ASSERT(timeline.rows() == rows);
+  for (std::size_t row = 0; row < rows; ++row) {
+    RC_ASSERT(std::abs(sum_of(timeline, row) - added[row]) < 1e-9);
+  }
+  RC_ASSERT(timeline.used() <= bins);
+  RC_ASSERT(static_cast<double>(timeline.used()) * timeline.width() >= last * (1 - 1e-12));
+}
+
 // A worker that is always doing something fills every bin with exactly its width.
 RC_GTEST_PROP(Timeline, SpansWithoutAGapFillTheBins, ()) {
   Random random(*rc::gen::arbitrary<std::uint32_t>(), 2);

@@ -3,7 +3,9 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -35,53 +37,62 @@ namespace {
 // Written as text, event by event: a tree of a quarter of a million events would take gigabytes.
 class TraceWriter {
  public:
-  explicit TraceWriter(const RunRecord& record) : record_(record) {
+  explicit TraceWriter(const RunRecord& record)
+      : record_(record),
+        first_server_(record.workers().empty() ? 0 : record.workers().back().id + 1) {
     for (const RunRecord::Worker& worker : record.workers()) {
-      gaps_.push_back(gap_in(worker.spans));
+      gaps_.emplace(worker.id, gaps_in(worker.spans));
     }
   }
 
   std::string write() {
     text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
     name_processes();
-    for (Rank rank = 0; rank < record_.facts().workers; ++rank) {
-      const RunRecord::Worker& worker = record_.workers()[static_cast<std::size_t>(rank)];
-      worker.spans.for_each([&](const Span& span) { add_span(rank, span); });
-      worker.exchanges.for_each([&](const Exchange& each) { add_arrow(rank, each); });
+    for (const RunRecord::Worker& worker : record_.workers()) {
+      worker.spans.for_each([&](const Span& span) { add_span(worker.id, span); });
+      worker.exchanges.for_each([&](const Exchange& each) { add_arrow(worker.id, each); });
     }
     record_.evaluations().for_each([&](const Span& span) { add_span(kCoordinator, span); });
     record_.decisions().for_each([&](const RunRecord::Decided& each) { add_decision(each); });
+    record_.terms().for_each([&](const TermRecord& term) { add_term(term); });
+    std::ranges::for_each(record_.members(), [&](const MemberRecord& each) { add_member(each); });
     text_ += "\n]}\n";
     return std::move(text_);
   }
 
  private:
   // Process ids in a trace start at 1 and are shown in this order: coordinator, workers, servers.
-  static int process_of(Rank rank) { return rank + 2; }
+  int process_of(RecordPlace place) const {
+    return 2 + (is_server_place(place) ? first_server_ + place - kFirstServer : place);
+  }
 
-  // The spans of a worker are contiguous except for those that were dropped.
+  // The spans of a worker are contiguous but for those that were dropped, and while it was absent.
   struct Gap {
     Seconds begin = 0;
     Seconds end = 0;
   };
-  static Gap gap_in(const Kept<Span>& spans) {
-    Gap gap;
+  static std::vector<Gap> gaps_in(const Kept<Span>& spans) {
+    std::vector<Gap> gaps;
     Seconds written = 0;
     spans.for_each([&](const Span& span) {
       if (span.begin > written) {
-        gap = {written, span.begin};
+        gaps.push_back({written, span.begin});
       }
       written = span.end;
     });
-    return gap;
+    return gaps;
   }
 
-  bool has_span_at(Rank rank, Seconds moment) const {
-    if (rank >= record_.facts().workers) {
-      return true;  // a server; it gets a span
+  bool has_span_at(RecordPlace place, Seconds moment) const {
+    if (is_server_place(place)) {
+      return true;  // it gets a span
     }
-    const Gap& gap = gaps_[static_cast<std::size_t>(rank)];
-    return moment <= gap.begin || moment >= gap.end;
+    const auto gaps = gaps_.find(place);
+    if (gaps == gaps_.end()) {
+      return false;
+    }
+    const auto next = std::ranges::lower_bound(gaps->second, moment, {}, &Gap::end);
+    return next == gaps->second.end() || moment <= next->begin || moment >= next->end;
   }
 
   template <class Format, class... Parts>
@@ -98,46 +109,44 @@ class TraceWriter {
     return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
 
-  void name_process(Rank rank, const std::string& name) {
+  void name_process(RecordPlace place, const std::string& name) {
     event(FMT_COMPILE(R"("ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":"{}"}})"),
-          process_of(rank), name);
+          process_of(place), name);
     event(
         FMT_COMPILE(
             R"("ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}})"),
-        process_of(rank), rank);
+        process_of(place), process_of(place));
   }
 
   void name_processes() {
     name_process(kCoordinator, "coordinator");
-    const int workers = record_.facts().workers;
-    for (Rank rank = 0; rank < workers; ++rank) {
-      name_process(rank, fmt::format("worker {}", rank));
+    for (const RunRecord::Worker& worker : record_.workers()) {
+      name_process(worker.id, fmt::format("worker {}", worker.id));
     }
     for (int server = 0; server < record_.facts().servers; ++server) {
-      name_process(workers + server, fmt::format("server {}", server));
+      name_process(kFirstServer + server, fmt::format("server {}", server));
     }
   }
 
-  void add_span(Rank rank, const Span& span) {
+  void add_span(RecordPlace place, const Span& span) {
     const std::string_view name = name_of(span.doing);
     const std::string samples =
         span.samples > 0 ? fmt::format(R"(,"samples":{})", span.samples) : "";
     event(FMT_COMPILE(R"("ph":"X","name":"{}","cat":"{}","pid":{},"tid":0,"ts":{},"dur":{},)"
                       R"("args":{{"step":{}{}}})"),
-          name, name, process_of(rank), TraceTime{span.begin}, TraceTime{span.end - span.begin},
+          name, name, process_of(place), TraceTime{span.begin}, TraceTime{span.end - span.begin},
           span.step, samples);
   }
 
   // An arrow needs a span at both ends; it is left out if one was dropped. Servers have no spans of
   // their own, so a short one stands for the answer.
-  void add_arrow(Rank to, const Exchange& exchange) {
+  void add_arrow(RecordPlace to, const Exchange& exchange) {
     if (!has_span_at(exchange.from, exchange.sent) || !has_span_at(to, exchange.received)) {
       return;
     }
     const TraceTime sent{exchange.sent};
     const TraceTime received{exchange.received};
-    if (exchange.from >= record_.facts().workers &&
-        answers_.emplace(exchange.from, exchange.sent).second) {
+    if (is_server_place(exchange.from) && answers_.emplace(exchange.from, exchange.sent).second) {
       event(FMT_COMPILE(
                 R"("ph":"X","name":"answer","cat":"exchange","pid":{},"tid":0,"ts":{},"dur":1)"),
             process_of(exchange.from), sent);
@@ -161,11 +170,36 @@ class TraceWriter {
           quoted(decision.what), quoted(decision.reason));
   }
 
+  // A line through all processes.
+  void add_term(const TermRecord& term) {
+    event(FMT_COMPILE(R"("ph":"i","s":"g","name":"term {}: {}","cat":"term","pid":{},"tid":0,)"
+                      R"("ts":{},"args":{{"cause":"{}","reason":{}}})"),
+          term.number, name_of(term.cause), process_of(kCoordinator), TraceTime{term.begin},
+          name_of(term.cause), quoted(term.reason));
+  }
+
+  void add_member(const MemberRecord& member) {
+    const int process = process_of(record_place(member.process));
+    if (member.joined > 0) {
+      add_presence(process, member.joined, "joins", member.left ? "" : member.why);
+    }
+    if (member.left) {
+      add_presence(process, *member.left, "goes", member.why);
+    }
+  }
+
+  void add_presence(int process, Seconds at, std::string_view what, std::string_view why) {
+    event(FMT_COMPILE(R"("ph":"i","s":"p","name":"{}","cat":"member","pid":{},"tid":0,"ts":{},)"
+                      R"("args":{{"why":{}}})"),
+          what, process, TraceTime{at}, quoted(why));
+  }
+
   const RunRecord& record_;
-  std::vector<Gap> gaps_;  // by worker
+  const int first_server_;
+  std::map<int, std::vector<Gap>> gaps_;  // by worker
   std::string text_;
   fmt::memory_buffer line_;
-  std::set<std::pair<Rank, Seconds>>
+  std::set<std::pair<RecordPlace, Seconds>>
       answers_;  // of servers, which may answer several workers at once
   bool is_first_ = true;
   std::int64_t arrows_ = 0;

@@ -84,9 +84,9 @@ class FaultyMonitor final : public RunMonitor {
     }
   }
   void on_metric(const Metric& metric) override { metrics.push_back(metric); }
-  void on_news(Rank rank, const WorkerNews& news) override {
+  void on_news(RecordPlace place, const WorkerNews& news) override {
     for (const DecisionRecord& decision : news.entries.decisions) {
-      if (rank == kCoordinator && decision.kind == "members") {
+      if (place == kCoordinator && decision.kind == "members") {
         decisions.push_back(decision.what);
       }
     }

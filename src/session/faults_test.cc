@@ -15,7 +15,7 @@ class FaultMonitor final : public RunMonitor {
  public:
   void on_progress(const RunProgress&) override {}
   void on_metric(const Metric&) override {}
-  void on_news(Rank rank, const WorkerNews& news) override {
+  void on_news(RecordPlace rank, const WorkerNews& news) override {
     for (const DecisionRecord& decision : news.entries.decisions) {
       if (rank == kCoordinator && decision.kind == "members") {
         decisions += decision.what + " (" + decision.reason + ")\n";

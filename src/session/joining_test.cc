@@ -35,6 +35,9 @@ TEST_P(EveryMethodLetsIn, AWorkerThatComesWhileTheRunGoesOn) {
   EXPECT_GT(outcome.members[4].joined, 0);
   EXPECT_EQ(outcome.losses.samples_redealt, 0);
   EXPECT_EQ(outcome.losses.updates_lost, 0);
+  const RunRecord::Worker& recorded = run.record().worker(4);
+  ASSERT_GT(recorded.spans.size(), 0U);
+  recorded.spans.for_each([&](const Span& span) { EXPECT_GE(span.begin, recorded.joined); });
 }
 
 std::vector<std::string> names_of_methods() {
@@ -78,6 +81,13 @@ TEST(Joining, ANewcomerHasTheLowestIdThatIsFree) {
   ASSERT_GE(outcome.members.size(), 5U);  // servers follow
   EXPECT_EQ(outcome.members[4].process.id, 1);
   EXPECT_EQ(outcome.members[4].left, std::nullopt);
+  ASSERT_GE(run.terms().size(), 3U);
+  EXPECT_EQ(run.terms()[0].cause, TermCause::kStart);
+  EXPECT_EQ(run.terms()[1].cause, TermCause::kLoss);
+  EXPECT_NE(run.terms()[1].reason.find("goes on without worker 1: "), std::string::npos);
+  EXPECT_TRUE(run.terms()[1].reason.starts_with("worker 1 (pid ")) << run.terms()[1].reason;
+  EXPECT_EQ(run.terms()[2].cause, TermCause::kNewcomer);
+  EXPECT_NE(run.terms()[2].reason.find(" joins"), std::string::npos);
 }
 
 TEST(Joining, TwoAtOnce) {

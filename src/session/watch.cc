@@ -60,15 +60,25 @@ void Watch::open(const RunDir& dir, bool with_checkpoints, int checkpoint_keep) 
              RunFiles& files) { return files.continue_events(before, step, metrics); });
 }
 
-void Watch::on_begin(const std::function<Activity(Rank)>& activity_of) {
+void Watch::on_begin(const std::function<Activity(int)>& activity_of) {
   began_ = Clock::now();
   began_samples_ = record_.samples();
   staleness_.begin(0);
   activity_of_ = activity_of;
 }
 
-void Watch::on_news(Rank rank, const WorkerNews& news) {
-  record_.add(rank, news);
+void Watch::on_members(std::vector<MemberRecord> members) {
+  record_.set_members(std::move(members));
+  show();
+}
+
+void Watch::on_term(TermRecord term) {
+  record_.add(std::move(term));
+  show();
+}
+
+void Watch::on_news(RecordPlace place, const WorkerNews& news) {
+  record_.add(place, news);
   show();
 }
 

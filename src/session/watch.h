@@ -38,8 +38,10 @@ class Watch final : public RunMonitor {
   // object.
   void open(const RunDir& dir, bool with_checkpoints, int checkpoint_keep);
 
-  void on_begin(const std::function<Activity(Rank)>& activity_of) override;
-  void on_news(Rank rank, const WorkerNews& news) override;
+  void on_begin(const std::function<Activity(int)>& activity_of) override;
+  void on_members(std::vector<MemberRecord> members) override;
+  void on_term(TermRecord term) override;
+  void on_news(RecordPlace place, const WorkerNews& news) override;
   void on_notice(const std::string& line) override { display_.notice(line); }
   void on_warning(const std::string& line) override { display_.warning(line); }
   void on_progress(const RunProgress& progress) override;
@@ -77,7 +79,7 @@ class Watch final : public RunMonitor {
   // Where it is in its files, for a checkpoint.
   void state(Archive& archive);
   void go_on();
-  void go_on_with_record(int workers);
+  void go_on_with_record();
   void add_to(State& state);
   void say_problems(const std::vector<std::string>& problems);
 
@@ -110,7 +112,7 @@ class Watch final : public RunMonitor {
   std::optional<Clock::time_point> began_;
   Staleness staleness_;  // in wall-clock seconds since then
   Clock::time_point publish_next_;
-  std::function<Activity(Rank)> activity_of_;
+  std::function<Activity(int)> activity_of_;
   std::optional<LastModel> last_model_;
   RunFigures marked_;  // last written to TensorBoard
 };

@@ -103,9 +103,7 @@ void Watch::add_to(State& state) {
 }
 
 void Watch::state(Archive& archive) {
-  int workers = record_.facts().workers;
   std::int64_t written = checkpoints_ ? checkpoints_->expected() + 1 : 0;  // with this one
-  archive("workers", workers);
   archive("started", started_);
   archive("event_file", event_file_);
   archive("checkpoints", written);
@@ -115,17 +113,19 @@ void Watch::state(Archive& archive) {
   // Of what was last written to TensorBoard, only this matters for what comes next.
   archive("marked_seconds", marked_.seconds);
   archive("marked_samples", marked_.samples);
-  std::size_t marked = marked_.workers.size();
+  std::vector<int> marked;
+  for (const auto& [id, worker] : marked_.workers) {
+    marked.push_back(id);
+  }
   archive("marked_workers", marked);
-  marked_.workers.resize(std::min<std::size_t>(marked, static_cast<std::size_t>(workers)));
-  for (std::size_t i = 0; i < marked_.workers.size(); ++i) {
-    std::vector<double> times = {marked_.workers[i].compute, marked_.workers[i].communicate,
-                                 marked_.workers[i].wait};
-    archive(fmt::format("marked_{}", i), times);
+  for (const int id : marked) {
+    WorkerFigures& worker = marked_.workers[id];
+    std::vector<double> times = {worker.compute, worker.communicate, worker.wait};
+    archive(fmt::format("marked_{}", id), times);
     times.resize(3);
-    marked_.workers[i].compute = times[0];
-    marked_.workers[i].communicate = times[1];
-    marked_.workers[i].wait = times[2];
+    worker.compute = times[0];
+    worker.communicate = times[1];
+    worker.wait = times[2];
   }
 }
 
@@ -136,30 +136,16 @@ void Watch::go_on() {
   if (!RunDir::is_result(event_file_) || fs::path(event_file_).filename() != event_file_) {
     throw StateError("event_file is not the name of a file of TensorBoard");
   }
-  int workers = 0;
-  Archive again = Archive::restoring(saved);
-  again("workers", workers);
-  go_on_with_record(workers);
+  go_on_with_record();
   if (marked_.samples > record_.samples()) {
     marked_ = figures_of(record_);
   }
 }
 
-// `workers`: how many there were.
-void Watch::go_on_with_record(int workers) {
+void Watch::go_on_with_record() {
   const Cut cut = cut_of(from_->state());
-  const State record = from_->state().part(kSavedRecord);
-  if (workers == record_.facts().workers) {
-    restore(record_, record);
-    record_.trim(cut.seconds, cut.samples);
-  } else {
-    RunFacts facts = record_.facts();
-    facts.workers = std::max(workers, 0);
-    RunRecord before(facts);
-    restore(before, record);
-    before.trim(cut.seconds, cut.samples);
-    record_.take_over(before);
-  }
+  restore(record_, from_->state().part(kSavedRecord));
+  record_.trim(cut.seconds, cut.samples);
   record_.add(kCoordinator,
               decided(cut.seconds, "resumption", fmt::format("step {}", from_->checkpoint.step),
                       "the run was resumed"));

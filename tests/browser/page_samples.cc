@@ -37,6 +37,8 @@ int main(int argc, char** argv) {
         report_page({sample_run({.name = "phantom", .evaluated = false})}, "phantom"));
   write(folder / "large.html",
         report_page({sample_run({.name = "64 workers", .workers = 64, .behind = true})}, "large"));
+  write(folder / "elastic.html",
+        report_page({sample_run({.name = "spot", .elastic = true})}, "spot"));
   write(folder / "huge.html",
         report_page({sample_run({.name = "4,096 workers", .workers = 4096, .bins = 20})}, "huge"));
   write(folder / "hostile.html", report_page({hostile_run()}, kHostile));
@@ -47,6 +49,7 @@ int main(int argc, char** argv) {
   for (const double finished : {0.004, 0.3, 0.6, 1.0}) {
     SampleRun run = hop;
     run.finished = finished;
+    run.elastic = true;
     write(folder / fmt::format("live-{}.json", number++), sample_run(run).dump());
   }
   return 0;

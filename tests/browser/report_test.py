@@ -208,6 +208,65 @@ class Report(Pages):
                         "new KeyboardEvent('keydown', {key: 'ArrowDown'}))")
         self.assertRegex(self.text("#timeline output"), "^52 workers that wait")
 
+    # The colour of the timeline at a moment (seconds), in the middle of a row or in its gap.
+    PIXEL = """
+    const chart = Chart.getChart(document.querySelector('#timeline canvas'));
+    const {left, top} = chart.chartArea;
+    const x = chart.scales.x.getPixelForValue(arguments[0]);
+    const y = chart.scales.y.getPixelForValue(arguments[1]);
+    const copy = new OffscreenCanvas(chart.canvas.width, chart.canvas.height).getContext('2d');
+    copy.drawImage(chart.canvas, 0, 0);
+    const ratio = chart.currentDevicePixelRatio;
+    return [...copy.getImageData(x * ratio, y * ratio, 1, 1).data];
+    """
+
+    def read_cell(self, row, seconds):
+        self.run_script(
+            "const {cells} = Chart.getChart(document.querySelector('#timeline canvas'));"
+            "cells.point({row: arguments[0], bin: Math.floor(arguments[1] / cells.run.binWidth)});",
+            row, seconds)
+        return self.text("#timeline output")
+
+    def test_of_members_that_come_and_go_says_when_and_why(self):
+        for width in WIDTHS:
+            with self.subTest(width=width):
+                self.open("elastic.html", width)
+                self.check_page([one for one in ALL_OF_ONE if one != "behind"])
+        self.open("elastic.html")
+        seconds = 246 * 0.05
+        lost, back, came = (part * seconds for part in (0.3, 0.5, 0.65))
+        self.assertRegex(self.text("#timeline .say"),
+                         "5 workers .* 1 time a worker was lost or left, 2 times one joined")
+        # Nothing is drawn while a worker is absent; lines show why terms begin.
+        nothing = self.run_script(self.PIXEL, (lost + back) / 2 + 0.1, -0.49)
+        for row, moment, is_drawn in ((1, 0.5 * lost, True), (1, 0.45 * seconds, False),
+                                      (1, 0.8 * seconds, True), (4, 0.5 * seconds - 0.3, False),
+                                      (4, 0.9 * seconds, True)):
+            with self.subTest(row=row, moment=moment):
+                pixel = self.run_script(self.PIXEL, moment, row + 0.3)
+                self.assertEqual(pixel != nothing, is_drawn, pixel)
+        legend = self.text("#timeline .legend")
+        for cause in ("a loss", "a newcomer", "a checkpoint"):
+            self.assertIn(f"term begins: {cause}", legend)
+        self.assertNotIn("connection", legend)
+        self.assertRegex(self.read_cell(1, 0.45 * seconds), "^Worker 1, .* s: absent$")
+        self.assertRegex(self.read_cell(1, lost + 0.001),
+                         r"gone from 3\.69 s on \(was killed by SIGKILL\); term 1 begins at "
+                         r"3\.69 s, a loss \(goes on without worker 1: step 17 is done again\)$")
+        self.assertRegex(self.read_cell(4, came + 0.001), "^Worker 9, .*; joins at 8.00 s; term 4")
+        members = self.text("#members tbody")
+        self.assertIn("worker 10.003.69was killed by SIGKILL", members)
+        self.assertIn("worker 16.15–joined", members)
+        self.assertIn("loss", self.text("#terms tbody tr:nth-child(2)"))
+        self.assertIn("step 17 is done again", self.text("#terms tbody tr:nth-child(2)"))
+
+    def test_of_members_that_stay_has_no_lists_of_them(self):
+        self.open("one.html")
+        for card in ("#members", "#terms"):
+            self.assertTrue(self.run_script("return document.querySelector(arguments[0]).hidden",
+                                            card))
+        self.assertNotIn("term begins", self.text("#timeline .legend"))
+
     def test_takes_text_as_text(self):
         several = ["accuracy-all", "loss-all", "throughput-all"]
         pages = (("hostile.html", 1280, []), ("hostile_compare.html", 390, several))
@@ -229,6 +288,9 @@ class Report(Pages):
         for odd in ({}, None, "x", run, {**run, "per_worker": [{}, None, {"compute": [1, "x"]}]},
                     {**run, "metrics": [None, {}, {"seconds": 1, "accuracy": "high"}]},
                     {**run, "throughput": [None, 1], "behind": {}, "straggler": 3, "method": [1]},
+                    {**run, "members": [{}, None, {"worker": 1, "joined": "x", "left": 1}],
+                     "terms": [None, {"seconds": 1}, {"seconds": "x", "cause": 3}],
+                     "per_worker": [{"rank": 1, "compute": [1, 2]}]},
                     {**run, "behind": {"what": None, "counts": [0, 2]}, "decisions": [{}, 1]}):
             with self.subTest(document=odd):
                 self.run_script("const page = document.getElementById('page');"
@@ -390,11 +452,16 @@ class Live(Pages):
                          len(ALL_OF_ONE))
         self.assertEqual(self.run_script(
             "return document.querySelectorAll('#timeline tbody tr').length"), 4)
+        self.assertEqual(self.text("#members tbody tr:last-child"), "worker 16.15–joined")
         self.stream.show(self.documents[3])
         self.until("return document.querySelector('#connection').textContent.includes('has ended')")
         self.assertEqual(self.text(".state"), "done")
         self.assertTrue(self.run_script("return document.querySelector('.progress').hidden"))
         self.check_charts(ALL_OF_ONE)
+        # A worker that came meanwhile has a row.
+        self.assertEqual(self.run_script(
+            "return document.querySelectorAll('#timeline tbody tr').length"), 5)
+        self.assertEqual(self.text("#members tbody tr:last-child"), "worker 98.00–joined")
         self.assertEqual(self.stream.streams, 1)
 
     def test_late_joiner_sees_the_whole_run(self):

@@ -23,6 +23,7 @@ struct SampleRun {
   double width = 0.05;    // seconds of a bin
   bool evaluated = true;  // otherwise a phantom: no metrics
   bool behind = false;    // workers go at their own pace
+  bool elastic = false;   // worker 1 is lost and comes back, and worker 9 joins
   double finished = 1;    // the share of the run that is over; 1: it is done
   std::uint64_t seed = 1;
 };
@@ -54,6 +55,57 @@ inline double step_seconds(const SampleRun& run, double progress) {
   return 1.08 * longest + 0.004;
 }
 
+// Of an elastic run: in parts of the run.
+constexpr double kLost = 0.3;
+constexpr double kBack = 0.5;
+constexpr double kNewcomer = 0.65;
+constexpr int kNewcomersId = 9;
+
+// Nothing is known of the time when a worker was absent.
+inline bool is_there(const SampleRun& run, int rank, double progress) {
+  return !run.elastic || (rank == 1 ? progress < kLost || progress >= kBack
+                                    : rank != kNewcomersId || progress >= kNewcomer);
+}
+
+inline Json members(const SampleRun& run) {
+  Json list = Json::array();
+  const double whole = run.bins * run.width;
+  const auto add = [&](int id, double joined, Json left, const char* why) {
+    if (joined * whole <= run.finished * whole) {
+      list.push_back({{"worker", id}, {"joined", joined * whole}, {"left", left}, {"why", why}});
+    }
+  };
+  for (int rank = 0; rank < run.workers; ++rank) {
+    const bool is_lost = run.elastic && rank == 1 && run.finished > kLost;
+    add(rank, 0, is_lost ? Json(kLost * whole) : Json(), is_lost ? "was killed by SIGKILL" : "");
+  }
+  if (run.elastic) {
+    add(1, kBack, {}, "joined");
+    add(kNewcomersId, kNewcomer, {}, "joined");
+  }
+  return list;
+}
+
+inline Json terms(const SampleRun& run) {
+  Json list = Json::array();
+  const auto add = [&](double progress, const char* cause, const char* reason) {
+    if (progress <= run.finished) {
+      list.push_back({{"number", list.size()},
+                      {"seconds", progress * run.bins * run.width + 1e-5},
+                      {"cause", cause},
+                      {"reason", reason}});
+    }
+  };
+  add(0, "start", "");
+  if (run.elastic) {
+    add(kLost, "loss", "goes on without worker 1: step 17 is done again");
+    add(0.4, "checkpoint", "");
+    add(kBack, "newcomer", "worker 1 joins");
+    add(kNewcomer, "newcomer", "worker 9 joins");
+  }
+  return list;
+}
+
 inline Json worker(const SampleRun& run, int rank, int bins) {
   Random random(run.seed, static_cast<std::uint64_t>(rank) + 10);
   Json compute = Json::array(), communicate = Json::array(), wait = Json::array(),
@@ -62,6 +114,13 @@ inline Json worker(const SampleRun& run, int rank, int bins) {
   double samples = 0, steps = 0;
   for (int bin = 0; bin < bins; ++bin) {
     const double progress = static_cast<double>(bin) / run.bins;
+    if (!is_there(run, rank, progress)) {
+      compute.push_back(0);
+      communicate.push_back(0);
+      wait.push_back(0);
+      shares.push_back({});
+      continue;
+    }
     const double share = share_of(run, rank, progress);
     const double step = step_seconds(run, progress);
     const double busy = share / speed_of(rank) / step * (1 + 0.03 * random.normal());
@@ -92,6 +151,17 @@ inline Json worker(const SampleRun& run, int rank, int bins) {
           {"communicate", communicate},
           {"wait", wait},
           {"shares", shares}};
+}
+
+inline Json all_workers(const SampleRun& run, int bins) {
+  Json workers = Json::array();
+  for (int rank = 0; rank < run.workers; ++rank) {
+    workers.push_back(worker(run, rank, bins));
+  }
+  if (run.elastic && run.finished >= kNewcomer) {
+    workers.push_back(worker(run, kNewcomersId, bins));
+  }
+  return workers;
 }
 
 inline Json metrics(const SampleRun& run, double seconds, double samples_per_second) {
@@ -158,13 +228,13 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
   using sample::Json;
   const int bins = std::max(1, static_cast<int>(run.finished * run.bins));
   const double seconds = bins * run.width;
-  Json workers = Json::array(), throughput = Json::array();
+  const Json workers = sample::all_workers(run, bins);
+  Json throughput = Json::array();
   Random random(run.seed, 2);
   double samples = 0, ideal = 0, bytes = 0;
-  for (int rank = 0; rank < run.workers; ++rank) {
-    workers.push_back(sample::worker(run, rank, bins));
-    bytes += workers.back()["bytes_sent"].get<double>();
-    ideal += sample::speed_of(rank);
+  for (const Json& worker : workers) {
+    bytes += worker["bytes_sent"].get<double>();
+    ideal += sample::speed_of(worker["rank"]);
   }
   for (int bin = 0; bin < bins; ++bin) {
     const double step = sample::step_seconds(run, static_cast<double>(bin) / run.bins);
@@ -203,6 +273,10 @@ inline nlohmann::ordered_json sample_run(const SampleRun& run) {
       {"bins", {{"width", run.width}, {"count", bins}}},
       {"throughput", throughput},
       {"per_worker", workers},
+      {"members", sample::members(run)},
+      {"members_left_out", 0},
+      {"terms", sample::terms(run)},
+      {"terms_left_out", 0},
       {"behind", sample::behind(run)},
       {"decisions", sample::decisions(run, seconds)},
       {"decisions_left_out", 0},
@@ -226,7 +300,7 @@ constexpr const char* kHostile =
 // Every text of the document is hostile.
 inline nlohmann::ordered_json hostile_run() {
   const std::string hostile = kHostile;
-  nlohmann::ordered_json run = sample_run({.behind = true});
+  nlohmann::ordered_json run = sample_run({.behind = true, .elastic = true});
   run["name"] = hostile;
   run["job"] = hostile + std::string("\xff\xfe");  // not UTF-8 either
   run["mode"] = hostile;
@@ -236,6 +310,12 @@ inline nlohmann::ordered_json hostile_run() {
   run["straggler"]["reason"] = hostile;
   run["behind"]["what"] = hostile;
   run["method"] = {{hostile, hostile}};
+  for (auto& member : run["members"]) {
+    member["why"] = hostile;
+  }
+  for (auto& term : run["terms"]) {
+    term["cause"] = term["reason"] = hostile;
+  }
   for (auto& decision : run["decisions"]) {
     decision["who"] = decision["kind"] = decision["what"] = decision["reason"] = hostile;
   }

@@ -7,7 +7,7 @@ const look = (text) => {
     ++faults[kind].count;
   };
   const names = new Map(), spans = new Map(), sent = new Map(), received = new Map();
-  const decisions = [];
+  const decisions = [], marks = [];
   for (const event of events) {
     if (event.name === 'process_name') {
       if (names.has(event.pid)) fault('named twice', event);
@@ -19,9 +19,16 @@ const look = (text) => {
       const ends = event.ph === 's' ? sent : received;
       if (ends.has(event.id)) fault('arrow twice', event);
       ends.set(event.id, event);
-    } else if (event.ph === 'i') {
+    } else if (event.ph === 'i' && event.cat === 'decision') {
       decisions.push(event);
-      if (!event.args.reason || !event.args.what) fault('decision without reason', event);
+      // Who comes or goes is told with what is known of it, which may be nothing more.
+      const needsReason = event.name !== 'members';
+      if (!event.args.what || (needsReason && !event.args.reason)) {
+        fault('decision without reason', event);
+      }
+    } else if (event.ph === 'i') {
+      marks.push([event.cat, event.name, names.get(event.pid), event.ts / 1e6]);
+      if (event.cat !== 'term' && event.cat !== 'member') fault('unknown mark', event);
     }
     if (!names.has(event.pid)) fault('of nobody', event);
   }
@@ -44,6 +51,6 @@ const look = (text) => {
     if (!isOnSpan(other)) fault('arrow to no span', other);
   });
   received.forEach((event, id) => sent.has(id) || fault('arrow without beginning', event));
-  return {faults, names: [...names.values()], arrows: sent.size, decisions: decisions.length,
+  return {faults, names: [...names.values()], arrows: sent.size, decisions: decisions.length, marks,
           spans: [...names].map(([pid, name]) => [name, (spans.get(pid) ?? []).length])};
 };

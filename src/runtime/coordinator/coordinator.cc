@@ -59,6 +59,7 @@ Coordinator::Impl::Impl(const Job& job, Task& task, RunMonitor& monitor, Gatheri
   service_node_.attach(fabric_);
   fabric_.set_stuck_after(kStuckHeartbeats * job.cluster.heartbeat);
   if (gathering_.resume) {
+    term_log_.resume();
     restore_position(*gathering_.resume, job_, position_, logic_);
     throw_if_complete(position_, logic_);
     service_kept_.state() = gathering_.resume->part("service");
@@ -137,9 +138,9 @@ void Coordinator::Impl::begin_clock() {
   control_.restart();
   evaluator_.set_beginning(began);
   began_ns_ = std::chrono::nanoseconds(began.time_since_epoch()).count();
-  monitor_.on_begin([this](Rank worker) {
+  monitor_.on_begin([this](int worker) {
     const auto process = roster_.member_of(worker);
-    return process ? roster_[*process].activity : Activity{};
+    return process ? in_place(roster_[*process].activity, term_members_) : Activity{};
   });
   if (run_job_.cluster.elastic) {
     failures_.expect_losses();

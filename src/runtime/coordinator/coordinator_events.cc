@@ -42,6 +42,7 @@ void Coordinator::Impl::watch() {
   take_metrics();
   look_at_monitor();
   look_at_service();
+  tell_members();
   tell_service_news();
   checkpoint_.hand_over();
   failures_.throw_root_cause(node_.now());
@@ -228,8 +229,9 @@ bool Coordinator::Impl::on_progress(Rank process, std::optional<ProgressInfo> in
   state.bytes_sent = std::max(state.bytes_sent, info->news.figures.bytes_sent);
   WorkerNews news = std::move(info->news);
   news.figures.bytes_sent += state.bytes_before;
-  if (const auto place = place_of(process)) {
-    monitor_.on_news(*place, news);
+  if (state.id >= 0) {  // a newcomer has none yet
+    put_in_places(news.entries, term_members_);
+    monitor_.on_news(record_place(id_of(state)), news);
   }
   if (state.is_server) {
     return true;  // a server has a journal, but no progress of its own
@@ -239,16 +241,6 @@ bool Coordinator::Impl::on_progress(Rank process, std::optional<ProgressInfo> in
     monitor_.on_progress(*report);
   }
   return true;
-}
-
-// In the record of the run, which has a place for every worker and server of the job.
-std::optional<Rank> Coordinator::Impl::place_of(Rank process) const {
-  const ProcessState& state = roster_[process];
-  const int workers = run_job_.cluster.workers;
-  if (state.is_server) {
-    return workers + state.id;
-  }
-  return state.id >= 0 && state.id < workers ? std::optional(state.id) : std::nullopt;
 }
 
 bool Coordinator::Impl::on_snapshot(Rank process, std::optional<SnapshotInfo> info) {
@@ -412,6 +404,14 @@ void Coordinator::Impl::tell_counts() {
     counts_told_ = logic_.counts();
     control_.tell_members(Control::kCounts,
                           Payload::copy_of(std::as_bytes(std::span(counts_told_))));
+  }
+}
+
+// A worker that comes has a place in the record before it tells anything.
+void Coordinator::Impl::tell_members() {
+  const std::size_t changes = membership_.changes() + server_membership_.changes();
+  if (began_ns_ != 0 && changes != std::exchange(told_members_, changes)) {
+    monitor_.on_members(history());
   }
 }
 

@@ -40,6 +40,7 @@
 #include "runtime/run/run_position.h"
 #include "runtime/run/state_sender.h"
 #include "runtime/run/succession.h"
+#include "runtime/run/term_log.h"
 #include "runtime/run/what_follows.h"
 
 namespace motley {
@@ -188,9 +189,9 @@ class Coordinator::Impl final : private FabricSink {
   void tell_to_stop();
   void look_at_service();
   void take_metrics();
+  void tell_members();
   void tell_service_news();
   void suspect(Rank process, const std::string& what, bool consequence);
-  std::optional<Rank> place_of(Rank process) const;
   void on_message(Message message) override;
   void on_peer_lost(Rank peer, const std::string& reason) override;
 
@@ -236,6 +237,8 @@ class Coordinator::Impl final : private FabricSink {
   CutLinks links_{4 * run_job_.cluster.heartbeat};
   Membership membership_{run_job_.cluster.workers};
   Membership server_membership_{servers_of(run_job_), ProcessKind::kServer};
+  std::size_t told_members_ = 0;  // changes of members that the monitor knows
+  TermLog term_log_;
   TermMembers term_members_ = members_now();
   std::set<ProcessId> lost_;                  // of `held_` or of the term under way
   std::map<Rank, ProcessState> gone_;         // who was lost since the last term began

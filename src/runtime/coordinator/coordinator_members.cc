@@ -215,7 +215,7 @@ void Coordinator::Impl::let_leavers_go() {
     throw_if_nobody_is_left();
   }
   for (const Rank process : leavers()) {
-    membership_.leave(roster_[process].id, node_.now(), "left");
+    membership_.leave(roster_[process].id, node_.now(), kLeftInOrder);
     release(process);
   }
 }
@@ -406,6 +406,7 @@ bool Coordinator::Impl::is_change_due() const {
 void Coordinator::Impl::decide(const std::string& what, const std::string& why) {
   service_journal_.add({node_.now(), "members", what, why});
   monitor_.on_notice(what);
+  term_log_.decided(what, why);
 }
 
 }  // namespace motley

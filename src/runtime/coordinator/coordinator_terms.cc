@@ -38,6 +38,8 @@ void Coordinator::Impl::begin_term() {
   gone_.clear();
   position_.seconds = node_.now();
   told_to_cut_ = false;
+  tell_members();
+  monitor_.on_term(term_log_.next(position_.term.number, position_.seconds, history()));
   dealings_ = dealings_of(job_, dataset_, position_.term, position_.own_updates);
   service_node_.begin_term(static_cast<std::uint16_t>(position_.term.number),
                            {.processes = roster_.members(), .workers = job_.cluster.workers});
@@ -129,6 +131,7 @@ void Coordinator::Impl::go_on_after_loss() {
 // Every member stops where it is, and says how far that is.
 void Coordinator::Impl::cut_off() {
   broken_link_ = false;
+  term_log_.cut_off();
   control_.tell_members(Control::kCutOff, encode(CutOffInfo{position_.term.number, why_broken_}));
   if (service_) {
     service_->end();

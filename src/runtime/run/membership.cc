@@ -28,12 +28,14 @@ int Membership::lowest_free() const {
 void Membership::join(int id, Seconds at, const std::string& why) {
   MOTLEY_CHECK(!has(id), "{} {} is there already", name_of(kind_), id);
   ids_.insert(std::ranges::lower_bound(ids_, id), id);
+  ++changes_;
   history_.push_back({.process = {kind_, id}, .joined = at, .left = std::nullopt, .why = why});
 }
 
 void Membership::leave(int id, Seconds at, const std::string& why) {
   MOTLEY_CHECK(has(id), "{} {} is not there", name_of(kind_), id);
   std::erase(ids_, id);
+  ++changes_;
   for (MemberRecord& member : history_) {
     if (member.process.id == id && !member.left) {
       member.left = at;

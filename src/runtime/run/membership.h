@@ -14,6 +14,9 @@
 
 namespace motley {
 
+// Why a member is gone that was not lost.
+inline constexpr const char* kLeftInOrder = "left";
+
 class Membership {
  public:
   // Processes 0 to `count` - 1 are there from the beginning.
@@ -30,6 +33,8 @@ class Membership {
   void join(int id, Seconds at, const std::string& why);
   void leave(int id, Seconds at, const std::string& why);
 
+  // How often somebody has joined or left.
+  std::size_t changes() const { return changes_; }
   // Everybody who was there, in the order of joining.
   const std::vector<MemberRecord>& history() const { return history_; }
   // A run goes on from a checkpoint, with these. In the history only those of its kind count.
@@ -39,6 +44,7 @@ class Membership {
   ProcessKind kind_;
   std::vector<int> ids_;
   std::vector<MemberRecord> history_;
+  std::size_t changes_ = 0;
 };
 
 // Samples per second that the workers could have computed so far, each in the time in which it was

@@ -1,6 +1,7 @@
 // The record of a run agrees with its outcome, for every method.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -73,7 +74,7 @@ void expect_arrows_forward(const RunRecord& record) {
   }
   ASSERT_FALSE(heard_from.empty());
   EXPECT_GE(*heard_from.begin(), 0);
-  EXPECT_LT(*heard_from.rbegin(), record.facts().workers + record.facts().servers);
+  EXPECT_LT(*heard_from.rbegin(), kFirstServer + record.facts().servers);
 }
 
 // If workers go at their own pace, the record says how far they are behind.
@@ -96,6 +97,81 @@ TEST_P(Recording, IsWhatTheRunCameTo) {
   expect_no_gap_between_spans(monitor.record);
   expect_arrows_forward(monitor.record);
   expect_behind(monitor.record, find_method(GetParam())->advance == Advance::kAtOwnPace);
+}
+
+ClusterEvent event_at(Seconds at, EventKind kind, Rank worker) {
+  ClusterEvent event{.at = at};
+  event.kind = kind;
+  event.worker = worker;
+  return event;
+}
+
+// Worker 1 is lost and comes back, worker 2 leaves, and worker 6 joins.
+Job job_with_changes(std::string_view sync) {
+  Job job = job_for(sync);
+  job.train.steps = 100;
+  job.strategy.of<HopOptions>().max_jump = 0;  // a job that may have other workers must be sound
+  job.cluster.respawn = 0;
+  job.cluster.events = {event_at(0.2, EventKind::kDies, 1), event_at(0.35, EventKind::kJoins, 6),
+                        event_at(0.5, EventKind::kJoins, 1), event_at(0.7, EventKind::kLeaves, 2)};
+  return job;
+}
+
+// What each worker did is drawn within its stays.
+void expect_nothing_while_absent(const RunRecord& record) {
+  for (const auto& worker : record.workers()) {
+    worker.spans.for_each([&](const Span& span) {
+      EXPECT_TRUE(
+          std::ranges::any_of(record.members(),
+                              [&](const MemberRecord& stay) {
+                                return stay.process == ProcessId{ProcessKind::kWorker, worker.id} &&
+                                       span.begin >= stay.joined - 1e-9 &&
+                                       span.end <= stay.left.value_or(record.seconds()) + 1e-9;
+                              }))
+          << worker.id << ": " << span.begin << " to " << span.end;
+    });
+  }
+}
+
+// A message is drawn from where its sender was at that time.
+void expect_arrows_between_members(const RunRecord& record) {
+  for (const auto& worker : record.workers()) {
+    worker.exchanges.for_each([&](const Exchange& exchange) {
+      EXPECT_NE(exchange.from, worker.id);
+      EXPECT_TRUE(std::ranges::any_of(record.members(),
+                                      [&](const MemberRecord& stay) {
+                                        return record_place(stay.process) == exchange.from &&
+                                               exchange.sent >= stay.joined - 1e-9 &&
+                                               exchange.sent <=
+                                                   stay.left.value_or(record.seconds()) + 1e-9;
+                                      }))
+          << exchange.from << " to " << worker.id << " at " << exchange.sent;
+    });
+  }
+}
+
+TEST_P(Recording, HasARowForEverybodyWhoEverTookPart) {
+  const Job job = job_with_changes(GetParam());
+  RecordingMonitor monitor(job);
+  const RunOutcome outcome = run(job, monitor);
+  const RunRecord& record = monitor.record;
+  std::vector<int> ids;
+  std::int64_t samples = 0;
+  for (const auto& worker : record.workers()) {
+    ids.push_back(worker.id);
+    samples += worker.latest.samples;
+    EXPECT_GT(worker.spans.size(), 0U) << worker.id;
+  }
+  EXPECT_EQ(ids, (std::vector{0, 1, 2, 3, 6}));
+  EXPECT_EQ(record.workers_there(), 4);
+  expect_nothing_while_absent(record);
+  expect_arrows_between_members(record);
+  EXPECT_EQ(std::ssize(record.members()), std::ssize(outcome.members));
+  std::vector<TermCause> causes;
+  record.terms().for_each([&](const TermRecord& term) { causes.push_back(term.cause); });
+  causes.erase(std::ranges::unique(causes).begin(), causes.end());  // two may join at once
+  EXPECT_EQ(causes, (std::vector{TermCause::kStart, TermCause::kLoss, TermCause::kNewcomer,
+                                 TermCause::kLeave}));
 }
 
 std::vector<std::string_view> names() {
@@ -162,15 +238,15 @@ TEST(Decisions, OfServersAreRecorded) {
   job.strategy.ps.servers = 2;
   RecordingMonitor monitor(job);
   run(job, monitor);
-  std::map<Rank, std::set<std::string>> held;  // by server
+  std::map<RecordPlace, std::set<std::string>> held;  // by server
   monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
     if (decided.decision.kind == "held") {
       EXPECT_NE(decided.decision.reason.find("worker 3, the slowest"), std::string::npos);
       held[decided.who].insert(decided.decision.what);
     }
   });
-  EXPECT_TRUE(held[4].contains("worker 0's commits wait"));
-  EXPECT_TRUE(held[5].contains("worker 0's commits wait"));
+  EXPECT_TRUE(held[kFirstServer].contains("worker 0's commits wait"));
+  EXPECT_TRUE(held[kFirstServer + 1].contains("worker 0's commits wait"));
 }
 
 }  // namespace

@@ -30,11 +30,15 @@ struct RunProgress {
 class RunMonitor {
  public:
   virtual ~RunMonitor() = default;
-  // Training begins. `activity_of` says what a worker is doing; until training ends, it may be
-  // called from within the calls below.
-  virtual void on_begin(const std::function<Activity(Rank)>& /*activity_of*/) {}
-  // What a worker did. For a server and kCoordinator, `news` has only journal entries.
-  virtual void on_news(Rank /*rank*/, const WorkerNews& /*news*/) {}
+  // Training begins. `activity_of` says what the worker with this id is doing, and for whose place
+  // it waits; until training ends, it may be called from within the calls below.
+  virtual void on_begin(const std::function<Activity(int)>& /*activity_of*/) {}
+  // Everybody who was there until now: before the first term begins, and whenever that changes.
+  virtual void on_members(std::vector<MemberRecord> /*members*/) {}
+  virtual void on_term(TermRecord /*term*/) {}
+  // What a worker did. For a server and kCoordinator, `news` has only journal entries. Exchanges
+  // name the sender's place.
+  virtual void on_news(RecordPlace /*place*/, const WorkerNews& /*news*/) {}
   // For people: who comes and goes, and why.
   virtual void on_notice(const std::string& /*line*/) {}
   // The same, but trouble that somebody may have to end.

@@ -47,6 +47,31 @@ Job job_of(const Job& run, const TermMembers& members) {
   return job_of_members(run, members.workers, members.servers);
 }
 
+RecordPlace record_place(const TermMembers& members, Rank rank) {
+  if (rank < 0) {
+    return rank;  // the coordinator, or anybody
+  }
+  const auto index = static_cast<std::size_t>(rank);
+  if (index < members.workers.size()) {
+    return members.workers[index];
+  }
+  const std::size_t server = index - members.workers.size();
+  return server < members.servers.size()
+             ? record_place({ProcessKind::kServer, members.servers[server]})
+             : kAnyRank;
+}
+
+void put_in_places(JournalEntries& entries, const TermMembers& members) {
+  for (Exchange& exchange : entries.exchanges) {
+    exchange.from = record_place(members, exchange.from);
+  }
+}
+
+Activity in_place(Activity activity, const TermMembers& members) {
+  activity.waits_for = record_place(members, activity.waits_for);
+  return activity;
+}
+
 std::set<int> of_kind(const std::set<ProcessId>& processes, ProcessKind kind) {
   std::set<int> ids;
   for (const ProcessId& process : processes) {

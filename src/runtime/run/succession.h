@@ -19,6 +19,8 @@
 
 #include "motley/base/ids.h"
 #include "motley/job/job.h"
+#include "motley/record/journal.h"
+#include "record/record_place.h"
 #include "runtime/run/fit_state.h"
 #include "runtime/run/run_position.h"
 #include "runtime/run/what_follows.h"
@@ -39,6 +41,11 @@ struct TermMembers {
 TermMembers members_of_term(const Job& run, const std::vector<int>& workers,
                             const std::vector<int>& servers);
 Job job_of(const Job& run, const TermMembers& members);
+// Where this rank of the term is in the record of the run.
+RecordPlace record_place(const TermMembers& members, Rank rank);
+// In the journal of a member, ranks of the term become places.
+void put_in_places(JournalEntries& entries, const TermMembers& members);
+Activity in_place(Activity activity, const TermMembers& members);
 // Of the ids, those of one kind.
 std::set<int> of_kind(const std::set<ProcessId>& processes, ProcessKind kind);
 

@@ -120,6 +120,7 @@ void Simulation::take_over(const MemberChange& workers, const MemberChange& serv
 }
 
 void Simulation::restore_all(const State& from) {
+  term_log_.resume();
   go_on_with_saved_members(from);
   restore_processes(fitted(from, job_, training_samples_));
   throw_if_complete(position_, logic_);
@@ -148,10 +149,12 @@ void Simulation::restore_processes(const State& state) {
 }
 
 RunOutcome Simulation::run() {
-  monitor_.on_begin([&](Rank id) {
+  monitor_.on_begin([&](int id) {
     const auto worker = std::ranges::find(workers_, id, [](const auto& each) { return each->id; });
-    return worker == workers_.end() ? Activity{} : (*worker)->journal.activity();
+    return worker == workers_.end() ? Activity{}
+                                    : in_place((*worker)->journal.activity(), term_members_);
   });
+  tell_members();
   while (!take_term()) {
   }
   return outcome();
@@ -183,6 +186,7 @@ bool Simulation::take_term() {
 
 void Simulation::begin_term() {
   forget_cluster();
+  monitor_.on_term(term_log_.next(term().number, position_.seconds, history()));
   cluster_ = std::make_unique<SimCluster>(job_.cluster, servers_of(job_),
                                           seed_of(job_.seed, term()), position_.seconds);
   cluster_->poll([&] { return monitor_.abandon_requested(); });
@@ -353,17 +357,18 @@ RingEdge Simulation::edge(Rank from, Rank to) const {
 void Simulation::tell_news(Worker& worker, const WorkerResult& so_far) {
   news_.figures = figures_of(so_far, bytes_sent(worker.rank));
   worker.journal.take(news_.entries);
-  if (worker.id < run_job_.cluster.workers) {  // the record has no place for others
-    monitor_.on_news(worker.id, news_);
-  }
+  put_in_places(news_.entries, term_members_);
+  monitor_.on_news(worker.id, news_);
 }
+
+void Simulation::tell_members() { monitor_.on_members(history()); }
 
 void Simulation::tell_service_news() {
   service_journal_.take(service_news_.entries);
   monitor_.on_news(kCoordinator, service_news_);
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     servers_[i]->journal.take(server_news_.entries);
-    monitor_.on_news(place_of_server(i), server_news_);
+    monitor_.on_news(record_place({ProcessKind::kServer, servers_[i]->id}), server_news_);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/run/run_logic.h"
 #include "runtime/run/run_position.h"
 #include "runtime/run/succession.h"
+#include "runtime/run/term_log.h"
 #include "runtime/run/what_follows.h"
 #include "runtime/simulate/member_events.h"
 #include "sim/cluster.h"
@@ -105,6 +106,7 @@ class Simulation {
   bool stop_requested(Worker& worker);
   RingMeeting::Ground ground();
   RingEdge edge(Rank from, Rank to) const;
+  void tell_members();
   void tell_news(Worker& worker, const WorkerResult& so_far);
   void tell_service_news();
   void on_step(Rank rank, Seconds seconds, const Progress& progress);
@@ -114,10 +116,6 @@ class Simulation {
 
   Rank rank_of_server(std::size_t server) const {
     return job_.cluster.workers + static_cast<Rank>(server);
-  }
-  // In the record of the run, which has a place for every worker of the job.
-  Rank place_of_server(std::size_t server) const {
-    return run_job_.cluster.workers + servers_[server]->id;
   }
   std::int64_t samples_used() const;
   std::int64_t bytes_sent(Rank rank) const;
@@ -143,6 +141,7 @@ class Simulation {
   std::set<ProcessId> lost_;  // of them
   MemberEvents member_events_;
   const bool has_member_events_;
+  TermLog term_log_;
   Outlook outlook_;      // of the term under way
   Seconds went_on_ = 0;  // when the members last changed
   // Of the term under way: `bytes_sent` and `events` are those of earlier terms.

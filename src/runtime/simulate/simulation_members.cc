@@ -84,6 +84,9 @@ void Simulation::go_on_without_lost() {
       throw RunFailed(fmt::format(
           "a worker was lost, and the method \"{}\" cannot go on without it", job_.strategy.sync));
     }
+    if (worker->training) {
+      tell_news(*worker, worker->training->so_far());
+    }
   }
   position_.seconds = cluster_->now();
   apply_events(false);
@@ -105,6 +108,7 @@ void Simulation::go_on_without_lost() {
                                           .lost_servers = {servers.begin(), servers.end()},
                                           .only_served = position_.only_served});
   decide(fmt::format("goes on without {}", in_words(lost_)), next.reason);
+  term_log_.cut_off();
   begin_anew();
   cut_term_off(position_, job_, training_samples_, next);
   position_.seconds += kRecovery;
@@ -132,12 +136,13 @@ void Simulation::apply_events(bool is_in_order) {
     if (event->kind == EventKind::kJoins) {
       admit(event->worker);
     } else if (event->kind == EventKind::kLeaves) {
-      members_.leave(event->worker, now, "left");
+      members_.leave(event->worker, now, kLeftInOrder);
       decide(fmt::format("worker {} leaves", event->worker), "");
     } else {
       lose(event->process());
     }
   }
+  tell_members();
 }
 
 // A server has no work of its own to go on with, so the others wait until it is there again.
@@ -218,6 +223,7 @@ std::vector<MemberRecord> Simulation::history() const {
 
 void Simulation::decide(const std::string& what, const std::string& why) {
   service_journal_.add({position_.seconds, "members", what, why});
+  term_log_.decided(what, why);
 }
 
 }  // namespace motley
