@@ -145,7 +145,8 @@ TEST(Silence, WhoIsDeadIsNoticed) {
     ASSERT_EQ(verdict.lost.size(), 1U) << "seed " << seed;
     EXPECT_EQ(verdict.lost[0].process, 1);
     EXPECT_GT(verdict.at, 3) << "seed " << seed;
-    EXPECT_LT(verdict.at, 3 + run.heartbeat() + verdict.excused + Roster::kPause + 2 * kTick)
+    EXPECT_LT(verdict.at, 3 + kSilentHeartbeats * run.heartbeat() + verdict.excused +
+                              Roster::kPause + 2 * kTick)
         << "seed " << seed;
   }
 }
