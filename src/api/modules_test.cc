@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <torch/optim/sgd.h>
 
+#include <memory>
+
 #include "api/module_replica.h"
 #include "motley/base/failure.h"
 
@@ -11,15 +13,16 @@ namespace motley::modules_test {
 namespace {
 
 torch::jit::Module scripted_line() {
-  torch::jit::Module inner("inner");
+  const auto classes = std::make_shared<torch::jit::CompilationUnit>();
+  torch::jit::Module inner("__torch__.Inner", classes);
   inner.register_attribute("training", c10::BoolType::get(), true);
   inner.register_parameter("w", torch::full({1}, 2.0), /*is_buffer=*/false);
   inner.register_buffer("count", torch::zeros({1}));
   inner.define("def forward(self, x):\n  return x * self.w + self.count\n");
-  torch::jit::Module outer("outer");
+  torch::jit::Module outer("__torch__.Outer", classes);
   outer.register_attribute("training", c10::BoolType::get(), true);
   outer.register_module("inner", inner);
-  outer.define("def forward(self, x):\n  return self.inner(x)\n");
+  outer.define("def forward(self, x):\n  return self.inner.forward(x)\n");
   return outer;
 }
 

@@ -47,7 +47,7 @@ class Mistakes(unittest.TestCase):
     # All ranks end with one model and one optimizer. Where they step together it is that of one process.
     def test_what_is_loaded_after_the_trainer_was_made_is_trained(self):
         alone, _ = self.ends(1, "load")
-        for sync in METHODS:
+        for sync in ["all_reduce", "partial_reduce"]:
             with self.subTest(sync=sync):
                 end, _ = self.ends(3, "load", "--rank", "0", "--motley-set", f"strategy.sync={sync}")
                 self.expect_as_alone(end, alone, sync)
@@ -76,7 +76,7 @@ class Mistakes(unittest.TestCase):
     def test_one_trainer_after_the_other_trains_what_each_finds(self):
         alone, _ = self.ends(1, "phases")
         self.assertNotAlmostEqual(alone["frozen"], self.ends(1)[0]["frozen"], places=3)
-        for sync in METHODS:
+        for sync in ["all_reduce", "partial_reduce"]:
             with self.subTest(sync=sync):
                 end, _ = self.ends(2, "phases", "--motley-set", f"strategy.sync={sync}")
                 self.expect_as_alone(end, alone, sync)
