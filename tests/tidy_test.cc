@@ -32,6 +32,7 @@ const fs::path kRoot = MOTLEY_SOURCE_DIR;
 const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"base", {}},
     {"state", {"base"}},
+    {"loader", {"base"}},
     {"codec", {"base", "state"}},
     {"node", {"base"}},
     {"cluster", {"base"}},
@@ -47,8 +48,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"base", "node", "cluster", "allocate", "job", "record", "state", "sync", "sim", "fabric"}},
     {"session",
      {"base", "cluster", "dashboard", "job", "page", "record", "runtime", "state", "sync"}},
-    {"compute", {"base", "job", "state", "sync"}},
-    {"api", {"base", "compute", "session", "state", "sync"}},
+    {"compute", {"base", "job", "loader", "state", "sync"}},
+    {"api", {"base", "compute", "loader", "session", "state", "sync"}},
     {"cli",
      {"base", "cluster", "compute", "dashboard", "job", "page", "record", "runtime", "session",
       "sync"}},

@@ -42,6 +42,10 @@ struct Options {
   // The names of the numbers that Trainer::count() adds up over all ranks; at most 12.
   std::vector<std::string> counts = {};
 
+  // Threads that fetch samples while this process computes others: {.workers = 2, .ahead = 2}. They
+  // call the data set, several at once (docs/api.md).
+  LoaderSpec loader = {};
+
   StrategySpec strategy = {};  // sync, allocation, codec and the keys of each method
   ClusterSpec cluster = {};    // pace and speeds of workers on one machine, heartbeat, threads
 };

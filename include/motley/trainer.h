@@ -64,6 +64,7 @@
 #include <utility>
 #include <vector>
 
+#include "motley/data_set.h"
 #include "motley/options.h"
 #include "motley/run.h"
 #include "motley/session.h"
@@ -193,6 +194,12 @@ class TrainerCore {
   std::optional<std::span<const SampleIndex>> begin_step();
   void finish_step(std::optional<double> loss,
                    const FinishOptions& options = {});  // nullopt: unknown
+  // Where a loader gets its batches, if options.loader asks for one. Call before begin_step().
+  void read_from(BatchSource source);
+  // The batch that begin_step() returned; nullptr if there is no loader.
+  Loaded take_loaded();
+  // Returns when the source is no longer used.
+  void stop_loading();
   // Runs `body` as part of the run: if it throws, that is reported as the first cause of failure.
   void in_step(const std::function<void()>& body);
 
@@ -205,7 +212,7 @@ class TrainerCore {
 torch::Tensor sum(Session& session, const torch::Tensor& tensor);
 
 // Data is a torch::data dataset (it has size() and get_batch(), and may be mapped) or
-// motley::samples(count, get): motley/trainer_data.h.
+// motley::samples() (motley/trainer_data.h).
 template <class Data>
 class Trainer : public TrainerCore {
   static_assert(expect_data<Data>());
@@ -215,15 +222,26 @@ class Trainer : public TrainerCore {
   template <class Module>
   Trainer(Session& session, Module& module, torch::optim::Optimizer& optimizer, Data data,
           Options options = {})
-      : TrainerCore(session, module_of(module), optimizer, size_of(data), std::move(options)),
-        data_(std::move(data)) {}
+      : TrainerCore(session, module_of(module), optimizer, BatchesOf<Data>::size(data),
+                    std::move(options)),
+        data_(std::move(data)) {
+    read_from(batch_source(data_));
+  }
+  ~Trainer() { stop_loading(); }
 
   // This rank's next batch, a share or a part of it, or nullopt when the run is over.
   auto begin() {
-    const auto places = begin_step();
-    std::optional<decltype(batch_of(*places))> batch;
-    if (places) {
-      in_step([&] { batch.emplace(batch_of(*places)); });
+    using Batch = decltype(batch_of(data_, {}));
+    const auto samples = begin_step();
+    std::optional<Batch> batch;
+    if (samples) {
+      in_step([&] {
+        if (const Loaded loaded = take_loaded()) {
+          batch.emplace(std::move(*static_cast<Batch*>(loaded.get())));
+        } else {
+          batch.emplace(batch_of(data_, *samples));
+        }
+      });
     }
     return batch;
   }
@@ -271,27 +289,7 @@ class Trainer : public TrainerCore {
     }
   }
 
-  static std::int64_t size_of(const Data& data) {
-    if constexpr (kIsSamples<Data>) {
-      return data.count;
-    } else if (const auto size = data.size()) {
-      return static_cast<std::int64_t>(*size);
-    } else {
-      throw Refused("the data set's size() is empty; motley needs the number of samples");
-    }
-  }
-
-  auto batch_of(std::span<const SampleIndex> places) {
-    if constexpr (kIsSamples<Data>) {
-      return data_.get(places);
-    } else {
-      places_.assign(places.begin(), places.end());
-      return data_.get_batch(places_);
-    }
-  }
-
   Data data_;
-  std::vector<std::size_t> places_;
 };
 
 }  // namespace motley

@@ -12,9 +12,24 @@
 
 namespace motley {
 
-// A data set defined by a function: `get` turns indices into the batch that the loop receives.
-template <class Get>
+// A data set defined by functions.
+//
+//   motley::samples(count, get)            `get` turns indices into the batch that the loop
+//   receives motley::samples(count, get, collate)   `get` loads one sample by its index; `collate`
+//   turns a
+//                                          std::vector of them into a batch
+//
+// With options.loader, threads call these functions, several at once if there are several threads.
+// A share that changes costs only the samples that differ if they are fetched one by one: with
+// `collate`, and in torch data sets that have get(index), with mappings.
+template <class Get, class Collate = void>
 struct Samples {
+  std::int64_t count;
+  Get get;
+  Collate collate;
+};
+template <class Get>
+struct Samples<Get, void> {
   std::int64_t count;
   Get get;
 };
@@ -22,10 +37,14 @@ template <class Get>
 Samples<Get> samples(std::int64_t count, Get get) {
   return {count, std::move(get)};
 }
+template <class Get, class Collate>
+Samples<Get, Collate> samples(std::int64_t count, Get get, Collate collate) {
+  return {count, std::move(get), std::move(collate)};
+}
 template <class Data>
 inline constexpr bool kIsSamples = false;
-template <class Get>
-inline constexpr bool kIsSamples<Samples<Get>> = true;
+template <class Get, class Collate>
+inline constexpr bool kIsSamples<Samples<Get, Collate>> = true;
 
 // A data set of torch::data, or anything with the same two functions.
 template <class Data>

@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "api/module_gradients.h"
 #include "api/module_watch.h"
@@ -32,6 +34,8 @@ class ModuleReplica final : public Replica {
   std::vector<TensorInfo> tensors() override { return model_->tensors(); }
   double compute(std::span<const SampleIndex> samples) override;  // done by the program: aborts
   void scale_gradient(double factor) override;
+  int reads_ahead() const override { return ahead_; }
+  void expect(const std::vector<std::vector<SampleIndex>>& steps) override { expect_(steps); }
   void apply(double scale) override;
   // All tensors of the module, the optimizer with its settings, torch's random generator, and what
   // set_more_state() adds. Call it between two steps. Tensors stay the same tensors.
@@ -41,6 +45,12 @@ class ModuleReplica final : public Replica {
 
   // Called at the end of state().
   void set_more_state(std::function<void(Archive&)> hook) { more_state_ = std::move(hook); }
+  // Call before training: `expect` is told what comes in so many steps after the current one.
+  void set_read_ahead(int steps,
+                      std::function<void(const std::vector<std::vector<SampleIndex>>&)> expect) {
+    ahead_ = steps;
+    expect_ = std::move(expect);
+  }
   // True if a state was saved without the optimizer's, because its save() writes nothing.
   bool optimizer_is_lost() const { return optimizer_state_.is_lost(); }
 
@@ -108,6 +118,8 @@ class ModuleReplica final : public Replica {
   Warnings warnings_;
   std::function<void()> before_step_;
   std::function<void(Archive&)> more_state_;
+  int ahead_ = 0;
+  std::function<void(const std::vector<std::vector<SampleIndex>>&)> expect_;
 };
 
 }  // namespace motley

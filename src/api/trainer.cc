@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <mutex>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "api/trainer_position.h"
 #include "compute/threads.h"
 #include "compute/torch_error.h"
+#include "loader/loader.h"
 #include "session/session_impl.h"
 #include "session/warning.h"
 
@@ -50,6 +52,7 @@ class TrainerCore::Impl {
     const bool in_share = part_.empty() && !rest_.empty();
     if (!in_share && !begin_share()) {
       learn_counts({});
+      stop_loading();
       return std::nullopt;
     }
     part_ = next_part(rest_, run_->job().train.micro_batch_of(session_.rank()));
@@ -78,6 +81,15 @@ class TrainerCore::Impl {
   }
 
   void in_step(const std::function<void()>& body) { run_->in_step(body); }
+
+  // nullptr if nothing is read ahead. Else the batch of part_.
+  Loaded take_loaded() { return loader_ ? loader_->take() : nullptr; }
+  // A method may be about to say what comes next.
+  void stop_loading() {
+    std::unique_ptr<Loader> last;
+    const std::lock_guard lock(loading_);
+    loader_.swap(last);
+  }
 
   void stop() {
     stop_ = true;
@@ -129,6 +141,7 @@ class TrainerCore::Impl {
   std::function<void(const Standing&, const Evaluation&)> on_evaluation_;
   std::span<const SampleIndex> part_;  // between begin() and finish()
   std::unique_ptr<Run> run_;           // from the first begin() on
+  BatchSource source_;
 
  private:
   TrainerPosition position_;
@@ -140,6 +153,8 @@ class TrainerCore::Impl {
   std::span<const SampleIndex> rest_;  // of the share: the parts after part_
   ShareResult result_;                 // of the parts that are finished
   Counts counts_;
+  std::mutex loading_;                 // guards the pointer loader_ against other threads
+  std::unique_ptr<Loader> loader_;     // while the run goes on, if it reads ahead
 
   void warn_of_lost_optimizer() {
     if (replica_.optimizer_is_lost() && session_.is_main() && !std::exchange(has_warned_, true)) {
@@ -163,6 +178,9 @@ class TrainerCore::Impl {
     in_step([this] { replica_.check(); });
     while (const auto work = begin_work()) {
       prepare(*work);
+      if (loader_) {
+        loader_->begin(work->samples);
+      }
       if (work->count > 0) {
         rest_ = work->samples;
         return true;
@@ -209,8 +227,23 @@ class TrainerCore::Impl {
     if (session_.shares_machine() && !std::getenv("OMP_NUM_THREADS")) {
       set_threads(run_->job().cluster.threads);
     }
+    start_loading();
     if (stop_) {
       run_->stop();
+    }
+  }
+
+  void start_loading() {
+    const TrainSpec& train = run_->job().train;
+    if (train.loader.workers > 0) {
+      loader_ = std::make_unique<Loader>(source_, train.loader.workers,
+                                         train.micro_batch_of(session_.rank()));
+      replica_.set_read_ahead(train.loader.ahead, [this](const auto& steps) {
+        const std::lock_guard lock(loading_);
+        if (loader_) {
+          loader_->expect(steps);
+        }
+      });
     }
   }
 
@@ -326,6 +359,9 @@ std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return i
 void TrainerCore::finish_step(std::optional<double> loss, const FinishOptions& options) {
   impl_->finish(loss, options);
 }
+void TrainerCore::read_from(BatchSource source) { impl_->source_ = std::move(source); }
+Loaded TrainerCore::take_loaded() { return impl_->take_loaded(); }
+void TrainerCore::stop_loading() { impl_->stop_loading(); }
 void TrainerCore::in_step(const std::function<void()>& body) { impl_->in_step(body); }
 
 }  // namespace motley

@@ -76,6 +76,14 @@ Result<std::unique_ptr<Dashboard>> dashboard_for(const RunFlags& flags, const Jo
   return dashboard;
 }
 
+// In a simulation all workers are in this process, and samples cost no virtual time.
+Job as_computed(Job job, Mode mode) {
+  if (mode == Mode::kSimulate) {
+    job.train.loader.workers = 0;
+  }
+  return job;
+}
+
 // What a run needs besides its flags, when nothing in them is wrong.
 struct Prepared {
   Start start;
@@ -130,7 +138,7 @@ int run_command(const RunFlags& flags, Mode mode) {
     return refuse(start.error().message);
   }
   const Job& job = start->job;
-  auto task = load_task(job, Parts::kBoth);
+  auto task = load_task(as_computed(job, mode), Parts::kBoth);
   if (!task) {
     return refuse(task.error().message);
   }

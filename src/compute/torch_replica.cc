@@ -34,7 +34,8 @@ TorchReplica::TorchReplica(std::unique_ptr<TorchModel> network, std::shared_ptr<
     : network_(std::move(network)),
       data_(std::move(data)),
       batch_(data_->shape),
-      model_(network_->parameters(), network_->buffers()) {
+      model_(network_->parameters(), network_->buffers()),
+      loader_spec_(train.loader) {
   network_->set_training(true);
   // One long parameter: the same arithmetic as one tensor at a time, in a few long loops.
   torch::Tensor all = model_.all_parameters();
@@ -46,21 +47,47 @@ Block TorchReplica::parameters() { return model_.parameters(); }
 Block TorchReplica::gradient() { return model_.gradient(); }
 Block TorchReplica::buffers() { return model_.buffers(); }
 
+// Called before each term, when nothing is expected yet.
+void TorchReplica::set_micro_batch(std::size_t most) {
+  micro_batch_ = most;
+  loader_.reset();
+  if (loader_spec_.workers > 0) {
+    const auto gathered = [data = data_](std::span<const SampleIndex> samples) {
+      auto batch = std::make_shared<Batch>(data->shape);
+      batch->gather(data->training, samples);
+      return batch;
+    };
+    loader_ = std::make_unique<Loader>(BatchSource{.whole = gathered}, loader_spec_.workers, most);
+  }
+}
+
+void TorchReplica::expect(const std::vector<std::vector<SampleIndex>>& steps) {
+  loader_->expect(steps);
+}
+
 double TorchReplica::compute(std::span<const SampleIndex> samples) {
   model_.zero_gradients();
   double loss = 0;
+  if (loader_) {
+    loader_->begin(samples);
+  }
   while (!samples.empty()) {
-    loss += accumulate(next_part(samples, micro_batch_));
+    const auto part = next_part(samples, micro_batch_);
+    if (loader_) {
+      loss += accumulate(*std::static_pointer_cast<Batch>(loader_->take()));
+    } else {
+      batch_.gather(data_->training, part);
+      loss += accumulate(batch_);
+    }
   }
   model_.gather_gradients();
   return loss;
 }
 
 // backward() adds to the existing gradients.
-double TorchReplica::accumulate(std::span<const SampleIndex> part) {
-  batch_.gather(data_->training, part);
+double TorchReplica::accumulate(const Batch& batch) {
   return with_short_errors("the model failed in training", [&] {
-    const torch::Tensor loss = summed_loss(network_->forward(batch_.features()), batch_.labels());
+    const torch::Tensor loss = summed_loss(network_->forward(batch.features()), batch.labels());
     loss.backward();
     return loss.item<double>();
   });

@@ -13,6 +13,7 @@
 #include "compute/batch.h"
 #include "compute/flat_model.h"
 #include "compute/torch_model.h"
+#include "loader/loader.h"
 #include "motley/job/job.h"
 #include "motley/sync/replica.h"
 
@@ -28,7 +29,9 @@ class TorchReplica final : public Replica {
   Block buffers() override;
   std::vector<TensorInfo> tensors() override { return model_.tensors(); }
 
-  void set_micro_batch(std::size_t most) override { micro_batch_ = most; }
+  void set_micro_batch(std::size_t most) override;
+  int reads_ahead() const override { return loader_spec_.workers > 0 ? loader_spec_.ahead : 0; }
+  void expect(const std::vector<std::vector<SampleIndex>>& steps) override;
   // Throws std::runtime_error with one line if the network fails on this batch.
   double compute(std::span<const SampleIndex> samples) override;
   // Leaves gradient() multiplied by `scale`, and its tail unchanged.
@@ -36,7 +39,7 @@ class TorchReplica final : public Replica {
   void state(Archive& archive) override;
 
  private:
-  double accumulate(std::span<const SampleIndex> part);
+  double accumulate(const Batch& batch);
 
   std::unique_ptr<TorchModel> network_;
   std::shared_ptr<const Dataset> data_;
@@ -44,6 +47,8 @@ class TorchReplica final : public Replica {
   Batch batch_;
   FlatModel model_;
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  const LoaderSpec loader_spec_;
+  std::unique_ptr<Loader> loader_;  // null if nothing is read ahead
 };
 
 }  // namespace motley

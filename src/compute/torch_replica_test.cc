@@ -188,5 +188,30 @@ TEST(TorchReplica, GoesOnFromItsState) {
   }
 }
 
+// Right forecasts, wrong ones and none.
+TEST(TorchReplica, ReadingAheadGivesTheSameBits) {
+  const auto trained = [](int workers, std::size_t micro_batch) {
+    TrainSpec train;
+    train.loader.workers = workers;
+    TorchReplica replica(small_mlp(), small_data(), train);
+    replica.set_micro_batch(micro_batch);
+    EXPECT_EQ(replica.reads_ahead(), workers > 0 ? 2 : 0);
+    for (std::size_t step = 0; step < 12; ++step) {
+      if (workers > 0 && step % 4 != 3) {
+        replica.expect({step_samples(step + 1 + step % 4 / 2), step_samples(step + 2)});
+      }
+      replica.compute(step_samples(step));
+      replica.apply(1.0 / 16);
+    }
+    const auto numbers = replica.parameters().floats();
+    return std::vector<float>(numbers.begin(), numbers.end());
+  };
+  for (const std::size_t micro_batch : {std::size_t{5}, kWholeShare}) {
+    const auto plain = trained(0, micro_batch);
+    EXPECT_EQ(trained(1, micro_batch), plain);
+    EXPECT_EQ(trained(3, micro_batch), plain);
+  }
+}
+
 }  // namespace
 }  // namespace motley

@@ -66,6 +66,9 @@ constexpr Belongs kSynthetic{
     "data.kind = \"synthetic\""};
 constexpr Belongs kComputes{[](const Job& j, const MethodSchema&) { return !j.phantom(); },
                             "models other than \"phantom\""};
+constexpr Belongs kLoader{
+    [](const Job& j, const MethodSchema&) { return !j.phantom() && j.train.loader.workers > 0; },
+    "train.loader.workers above 0", false, true};
 constexpr Belongs kBuilt{[](const Job& j, const MethodSchema&) { return !j.of_program(); },
                          "models that motley builds (a program brings its own optimizer)"};
 constexpr Belongs kSgd{[](const Job& j, const MethodSchema&) {
@@ -146,6 +149,11 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
     {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, PerWorker{kSize, {}, true},
      "the most samples that a worker computes at once, to limit memory; a larger share is computed "
      "in parts, each with the worker's `cluster.overhead`; the whole share if not given"},
+    {"train.loader.workers", job<&Job::train, &TrainSpec::loader, &LoaderSpec::workers>,
+     Range{0, 256}, "threads of each worker that fetch samples while it computes others; 0: none",
+     kComputes},
+    {"train.loader.ahead", job<&Job::train, &TrainSpec::loader, &LoaderSpec::ahead>, Range{1, 1000},
+     "for how many steps after the current one they fetch samples", kLoader},
     {"train.eval_every", job<&Job::train, &TrainSpec::eval_every>, kCount,
      "steps between evaluations; 0 = only at the end"},
     {"train.eval_every_epochs", job<&Job::train, &TrainSpec::eval_every_epochs>, kCount,

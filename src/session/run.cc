@@ -31,6 +31,7 @@ Job job_of(const Options& options) {
   job.train.checkpoint_every = options.checkpoint_every.value_or(-1);
   job.train.checkpoint_keep = options.checkpoint_keep;
   job.train.micro_batch = options.micro_batch;
+  job.train.loader = options.loader;
   job.strategy = options.strategy;
   job.cluster = options.cluster;
   return job;

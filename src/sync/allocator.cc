@@ -100,6 +100,10 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
 StepSamples Allocator::part_of(const StepSamples& step) {
   next_share();
   take_effect();
+  return current_part_of(step);
+}
+
+StepSamples Allocator::current_part_of(const StepSamples& step) const {
   if (step.count == full_step(ledger_)) {
     return part_at(step, own_);
   }

@@ -77,6 +77,9 @@ class Allocator {
   // proportion for a short step.
   StepSamples part_of(const StepSamples& step);
 
+  // The same without any change: what this worker's part will be if the shares stay.
+  StepSamples current_part_of(const StepSamples& step) const;
+
   // For methods without common steps: this worker's part of a term's first step (first_parts()).
   StepSamples first_part_of(const StepSamples& step) const;
   // For methods without common steps: this worker's batch in its next step. Decisions made after

@@ -1,6 +1,8 @@
 #include "motley/sync/common_steps.h"
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "sync/allocator.h"
 #include "sync/evaluation_due.h"
@@ -14,12 +16,35 @@ std::optional<Work> CommonSteps::begin() {
     return std::nullopt;
   }
   const StepSamples own = context_.allocator.part_of(step_);
+  forecast();
   Work work;
   work.count = static_cast<std::size_t>(own.count);
   if (!context_.replica.gradient().phantom()) {
     work.samples = context_.ledger.samples(own);
   }
   return work;
+}
+
+// The term after this one probably goes on in the same way, so the end of a term is no end.
+void CommonSteps::forecast() const {
+  const int ahead = context_.replica.reads_ahead();
+  if (ahead == 0) {
+    return;
+  }
+  LedgerOptions options = context_.ledger.options();
+  options.end = std::numeric_limits<std::int64_t>::max();
+  Ledger ledger(options);
+  std::vector<std::vector<SampleIndex>> steps;
+  StepSamples step = step_;
+  for (std::int64_t used = used_ + step.count; std::ssize(steps) < ahead; used += step.count) {
+    step = ledger.step_after(used);
+    if (step.count == 0) {
+      break;
+    }
+    const auto samples = ledger.samples(context_.allocator.current_part_of(step));
+    steps.emplace_back(samples.begin(), samples.end());
+  }
+  context_.replica.expect(steps);
 }
 
 void CommonSteps::tell(const Computed& computed) {

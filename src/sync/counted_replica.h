@@ -22,6 +22,10 @@ class CountedReplica final : public Replica {
     return replica_.compute(samples);
   }
   void scale_gradient(double factor) override { replica_.scale_gradient(factor); }
+  int reads_ahead() const override { return replica_.reads_ahead(); }
+  void expect(const std::vector<std::vector<SampleIndex>>& steps) override {
+    replica_.expect(steps);
+  }
   void apply(double scale) override {
     if (!is_idle_) {
       replica_.apply(scale);

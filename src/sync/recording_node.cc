@@ -18,7 +18,11 @@ std::optional<Message> RecordingNode::receive_until(Match match, Seconds deadlin
   return message;
 }
 
+// Activities of one worker may tell each other something; that is no exchange.
 void RecordingNode::note(const Message& message, Seconds asked) {
+  if (message.from == rank()) {
+    return;
+  }
   const Seconds received = now();
   const Exchange heard{message.sent, received, message.from,
                        static_cast<std::int64_t>(message.payload.size()), received - asked};

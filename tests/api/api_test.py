@@ -44,7 +44,8 @@ class Api(unittest.TestCase):
     def test_everything_under_every_method(self):
         for sync in ["all_reduce", "partial_reduce", "hop", "ashl"]:
             with self.subTest(sync=sync):
-                said = self.learn(3, "--motley-set", f"strategy.sync={sync}")
+                said = self.learn(3, "--motley-set", f"strategy.sync={sync}", "--motley-set",
+                                  f"train.loader.workers={2 if sync == 'hop' else 0}")
                 self.assertGreater(said[0]["accuracy"], 0.9)
                 for one in said:
                     # All ranks end with one model, after one schedule, in the mode that the program has set.
@@ -69,6 +70,7 @@ class Api(unittest.TestCase):
             # Its zero_grad() after begin() must not clear what the parts before have left.
             (2, ["--loop", "--motley-set", "train.micro_batch=[11, 4]"]),
             (2, ["--loop", "--sum", "--motley-set", "train.micro_batch=7"]),
+            (2, ["--motley-set", "train.micro_batch=7", "--motley-set", "train.loader.workers=2"]),
         ]:
             with self.subTest(arguments=arguments):
                 for one in self.learn(ranks, "--bare", *arguments):

@@ -40,6 +40,12 @@ struct DataSpec {
   std::int64_t classes = 10;
 };
 
+// Threads of each worker that fetch samples while it computes others.
+struct LoaderSpec {
+  int workers = 0;  // threads; 0: a worker fetches its samples itself, when it needs them
+  int ahead = 2;    // steps after the current one whose samples are fetched
+};
+
 struct TrainSpec {
   std::int64_t batch = 256;            // samples in one step of the whole cluster
   std::optional<std::int64_t> epochs;  // whichever limit is reached first ends the run
@@ -49,6 +55,7 @@ struct TrainSpec {
   std::vector<std::int64_t> micro_batch;
   std::int64_t eval_every = 50;        // steps between evaluations; 0 = only at the end
   std::int64_t eval_every_epochs = 0;  // epochs between evaluations; 0 = eval_every counts
+  LoaderSpec loader;
   OptimizerKind optimizer = OptimizerKind::kSgd;
   double lr = 0.05;
   double momentum = 0.9;

@@ -16,6 +16,7 @@ enum class Channel : std::uint16_t {
   kFinalAverage = 4,  // the average of all models at the end of a run
   kBroadcast = 5,     // the model of rank 0, with which a program's workers begin and end
   kServer = 6,        // workers and parameter servers
+  kGrants = 7,        // within a worker that reads ahead: sync/sample_client.h
   kMethod = 16,       // and up: the method's own, by method_channel()
 };
 

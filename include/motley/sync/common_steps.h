@@ -54,6 +54,9 @@ class CommonSteps {
   bool evaluation_due(std::int64_t before) const;
 
  private:
+  // Tells a replica that reads ahead what this worker will compute next if the shares stay.
+  void forecast() const;
+
   StrategyContext context_;
   StepSamples step_;
   std::int64_t used_;

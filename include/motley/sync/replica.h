@@ -127,6 +127,13 @@ class Replica {
       value = factor == 0 ? 0.0F : value * static_cast<float>(factor);
     }
   }
+  // For how many steps ahead expect() is called, so that the replica can read samples while it
+  // computes others. 0: never.
+  virtual int reads_ahead() const { return 0; }
+  // The samples that this worker will probably compute in the steps after the current one: a hint,
+  // which may turn out wrong. Replaces the last one. Must return soon; unlike all other calls it
+  // may come on any thread and outside of busy().
+  virtual void expect(const std::vector<std::vector<SampleIndex>>&) {}
   // Takes one step of the optimizer with gradient() times `scale`.
   virtual void apply(double scale) = 0;
 

@@ -9,6 +9,9 @@
 // when it is needed, unless a round trip to the coordinator takes longer than an iteration.
 //
 // Cost per iteration: a request and an answer of about 100 bytes each.
+//
+// For a replica that reads ahead, an activity of its own receives the answers, while the worker
+// computes, and passes them on to the worker.
 #pragma once
 
 #include <bit>
@@ -75,8 +78,11 @@ class SampleClient {
   Seconds waited() const { return waited_; }
 
  private:
+  Message receive_answer();
+
   StrategyContext context_;
   DealtSamples samples_;
+  const bool reads_ahead_;
   std::int64_t iteration_ = 0;
   double loss_sum_ = 0;  // of the last iteration
   Seconds waited_ = 0;
