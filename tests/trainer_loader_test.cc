@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "motley/trainer.h"
+#include "tests/lone_session.h"
 #include "tests/step_ratio.h"
 
 namespace motley {
@@ -55,16 +56,6 @@ struct BatchesOfPoints
 torch::data::Example<> doubled(torch::data::Example<> example) {
   return {2 * example.data, example.target};
 }
-
-// The only session of a process at a time.
-struct LoneSession {
-  LoneSession() : session(argc, words.data()) {}
-
-  std::string name = "program";
-  std::vector<char*> words{name.data(), nullptr};
-  int argc = 1;
-  Session session;
-};
 
 // What training with these data leaves.
 template <class Data>

@@ -42,6 +42,17 @@ struct Options {
   // The names of the numbers that Trainer::count() adds up over all ranks; at most 12.
   std::vector<std::string> counts = {};
 
+  // The order of the samples in an epoch; Trainer::set_order() sets one of your own.
+  SampleOrder order = SampleOrder::kShuffled;
+  bool drop_last = false;  // leaves out the rest of an epoch that is less than a batch
+  // Every place in the batch stays with its rank, for models that keep a state from batch to batch.
+  // Refused if the method or the shares do not allow it.
+  bool sticky = false;
+  // No rank gets fewer samples for a step, unless it gets none. Not set: 2 if a trainer's module
+  // has a BatchNorm, otherwise 1.
+  std::optional<int> min_share = {};
+  // Every share comes in so many parts, one begin() each, and the step is taken after the last one.
+  int accumulate = 1;
   // Threads that fetch samples while this process computes others: {.workers = 2, .ahead = 2}. They
   // call the data set, several at once (docs/api.md).
   LoaderSpec loader = {};

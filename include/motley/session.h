@@ -30,8 +30,10 @@
 
 #include "motley/base/cxx20.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "motley/base/failure.h"
 
@@ -50,6 +52,11 @@ class Session {
   int size() const;        // number of processes that train together
   int local_rank() const;  // rank among the processes on this machine
   bool is_main() const { return rank() == 0; }
+  // The part of `count` things, such as the samples of a test set, that falls to this rank: those
+  // from first to before second. The parts of all ranks are all of them, each once.
+  std::pair<std::int64_t, std::int64_t> part_of(std::int64_t count) const {
+    return {count * rank() / size(), count * (rank() + 1) / size()};
+  }
   bool shares_machine() const;  // true if other processes of this run are known to be here
 
   // Adds up numbers over all ranks: afterwards `numbers` holds the sums, the same on every rank.

@@ -167,6 +167,11 @@ class TrainerCore {
   void add_state(const std::string& name, torch::optim::Optimizer& optimizer);
   void add_state(const std::string& name, torch::optim::LRScheduler& scheduler);
 
+  // Sets an order of the samples: `order` returns that of an epoch (from 0), with as many entries
+  // as the data set has samples; samples may come up several times, or not at all. It is called on
+  // every rank and must return the same on all of them. Call before the first begin().
+  void set_order(std::function<std::vector<SampleIndex>(std::int64_t epoch)> order);
+
   // Says what the loop's losses are. Default: kMean. Call it before the first begin(), too.
   void set_reduction(Reduction reduction);
 
@@ -182,6 +187,8 @@ class TrainerCore {
   // std::invalid_argument if options.counts does not have the name.
   void count(const std::string& name, double number);
 
+  // The options, with what the trainer has filled in. A job file and flags may override them.
+  const Options& options() const;
   // In a resumed run, from the first begin() on, it counts the whole run.
   Standing standing() const;
   // The indices of the batch that begin() returned (a share or a part of it). Valid until finish().

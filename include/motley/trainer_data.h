@@ -18,6 +18,9 @@ namespace motley {
 //   receives motley::samples(count, get, collate)   `get` loads one sample by its index; `collate`
 //   turns a
 //                                          std::vector of them into a batch
+//   motley::stream(get)                    as samples(count, get), but without an end: samples are
+//                                          numbered from 0 and never come up again. There are no
+//                                          epochs; the run ends after options.steps, or with stop()
 //
 // With options.loader, threads call these functions, several at once if there are several threads.
 // A share that changes costs only the samples that differ if they are fetched one by one: with
@@ -40,6 +43,12 @@ Samples<Get> samples(std::int64_t count, Get get) {
 template <class Get, class Collate>
 Samples<Get, Collate> samples(std::int64_t count, Get get, Collate collate) {
   return {count, std::move(get), std::move(collate)};
+}
+// More samples than any run uses.
+inline constexpr std::int64_t kEndless = std::int64_t{1} << 53;
+template <class Get>
+Samples<Get> stream(Get get) {
+  return samples(kEndless, std::move(get));
 }
 template <class Data>
 inline constexpr bool kIsSamples = false;

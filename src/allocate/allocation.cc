@@ -1,6 +1,7 @@
 #include "allocate/allocation.h"
 
 #include <array>
+#include <utility>
 
 #include "allocate/adaptive.h"
 #include "allocate/dynamic.h"
@@ -33,6 +34,19 @@ constexpr std::array kAllocations = {
 };
 
 }  // namespace
+
+Decision first_shares(const Allocation& allocation, const AllocationOptions& options) {
+  Decision decision = allocation.first(options);
+  decision.shares = without_small_shares(std::move(decision.shares), options.least);
+  return decision;
+}
+
+Decision next_shares(const Allocation& allocation, const Shares& shares,
+                     std::span<const StepCost> costs, const AllocationOptions& options) {
+  Decision decision = allocation.next(shares, costs, options);
+  decision.shares = without_small_shares(std::move(decision.shares), options.least);
+  return decision;
+}
 
 std::span<const Allocation> allocations() { return kAllocations; }
 

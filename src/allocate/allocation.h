@@ -18,6 +18,7 @@ struct AllocationOptions {
   std::size_t total = 0;       // samples in a full step of the whole cluster
   std::vector<double> shares;  // static: the proportion
   double dead_band = 0;        // adaptive: smaller gains do not change the shares
+  std::size_t least = 1;       // no share is smaller, unless it is 0
 };
 
 // What an allocation is told about every worker, and therefore when it is asked.
@@ -35,6 +36,11 @@ struct Allocation {
   Decision (*next)(const Shares& shares, std::span<const StepCost> costs,
                    const AllocationOptions& options) = nullptr;
 };
+
+// What an allocation decides, without shares that are too small.
+Decision first_shares(const Allocation& allocation, const AllocationOptions& options);
+Decision next_shares(const Allocation& allocation, const Shares& shares,
+                     std::span<const StepCost> costs, const AllocationOptions& options);
 
 std::span<const Allocation> allocations();
 // nullptr if there is no such allocation.

@@ -12,9 +12,29 @@ namespace {
 
 constexpr std::uint64_t kOrderStream = 0xda7a0000;
 
-KeyedPermutation order_of(const LedgerOptions& options, std::int64_t epoch) {
-  return {static_cast<std::uint64_t>(options.dataset),
+KeyedPermutation shuffled(const LedgerOptions& options, std::int64_t epoch) {
+  return {static_cast<std::uint64_t>(options.dataset + options.left_out),
           Random(options.seed, kOrderStream + static_cast<std::uint64_t>(epoch))};
+}
+
+std::int64_t in_streams(const LedgerOptions& options, std::int64_t position) {
+  const std::int64_t length = options.dataset / options.batch;
+  return position % options.batch * length + position / options.batch;
+}
+
+// The samples at the positions from `begin` on of an epoch.
+void fill_in_order(const LedgerOptions& options, std::int64_t epoch, std::int64_t begin,
+                   std::span<SampleIndex> out) {
+  if (options.order == SampleOrder::kShuffled) {
+    shuffled(options, epoch).fill(static_cast<std::uint64_t>(begin), out);
+    return;
+  }
+  const std::int64_t before = options.order == SampleOrder::kOwn ? epoch * options.dataset : 0;
+  for (SampleIndex& sample : out) {
+    const bool has_streams = options.order == SampleOrder::kStreams;
+    sample = static_cast<SampleIndex>(has_streams ? in_streams(options, begin) : before + begin);
+    ++begin;
+  }
 }
 
 }  // namespace
@@ -90,11 +110,15 @@ std::span<const SampleIndex> Ledger::samples(const StepSamples& step) {
   std::int64_t begin = step.begin;
   for (std::int64_t epoch = step.epoch; !rest.empty(); ++epoch) {
     const auto of_epoch = std::min(rest.size(), static_cast<std::size_t>(options_.dataset - begin));
-    order_of(options_, epoch).fill(static_cast<std::uint64_t>(begin), rest.first(of_epoch));
+    fill_in_order(options_, epoch, begin, rest.first(of_epoch));
     rest = rest.subspan(of_epoch);
     begin = 0;
   }
   return samples_;
+}
+
+std::int64_t epoch_samples(std::int64_t dataset, std::int64_t batch, bool drop_last) {
+  return drop_last ? dataset - dataset % batch : dataset;
 }
 
 std::int64_t sample_limit(std::int64_t dataset, std::int64_t batch, std::int64_t epochs,

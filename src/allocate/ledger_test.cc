@@ -203,5 +203,72 @@ RC_GTEST_PROP(Dispenser, DealsEverySampleOnce, ()) {
   RC_ASSERT(row == options.limit || row >= closed_at);
 }
 
+// Each epoch has the same samples in every order that is not random; with whole batches only, each
+// has as many.
+RC_GTEST_PROP(Ledger, EveryOrderUsesEachSampleAtMostOnceAnEpoch, ()) {
+  const auto dataset = *rc::gen::inRange<std::int64_t>(20, 200);
+  const auto batch = *rc::gen::inRange<std::int64_t>(1, 20);
+  const auto order = *rc::gen::element(SampleOrder::kShuffled, SampleOrder::kSequential,
+                                       SampleOrder::kStreams, SampleOrder::kOwn);
+  const bool drop_last = order == SampleOrder::kStreams || *rc::gen::arbitrary<bool>();
+  const std::int64_t epoch = epoch_samples(dataset, batch, drop_last);
+  RC_ASSERT(epoch == (drop_last ? dataset / batch * batch : dataset));
+  Ledger ledger({.dataset = epoch,
+                 .batch = batch,
+                 .limit = 3 * epoch,
+                 .seed = 9,
+                 .order = order,
+                 .left_out = dataset - epoch});
+  const auto used =
+      run(ledger, [&](const StepSamples& step) { RC_ASSERT(!drop_last || step.count == batch); });
+  for (std::int64_t k = 0; k < 3; ++k) {
+    std::vector<SampleIndex> samples(used.begin() + k * epoch, used.begin() + (k + 1) * epoch);
+    std::ranges::sort(samples);
+    RC_ASSERT(std::ranges::adjacent_find(samples) == samples.end());
+    const std::int64_t first = order == SampleOrder::kOwn ? k * epoch : 0;
+    RC_ASSERT(samples.front() >= static_cast<SampleIndex>(first));
+    RC_ASSERT(samples.back() < static_cast<SampleIndex>(first + dataset));
+  }
+}
+
+TEST(Ledger, AnOrderIsAsItsNameSays) {
+  LedgerOptions options{.dataset = 6, .batch = 2, .limit = 12, .seed = 1};
+  using Samples = std::vector<SampleIndex>;
+  options.order = SampleOrder::kSequential;
+  EXPECT_EQ(run(options), (Samples{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}));
+  options.order = SampleOrder::kStreams;
+  EXPECT_EQ(run(options), (Samples{0, 3, 1, 4, 2, 5, 0, 3, 1, 4, 2, 5}));
+  options.order = SampleOrder::kOwn;
+  EXPECT_EQ(run(options), (Samples{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+// What is left out is random too: over many epochs every sample is used.
+TEST(Ledger, OtherSamplesAreLeftOutInEachEpoch) {
+  const auto used = run({.dataset = 8, .batch = 4, .limit = 800, .seed = 3, .left_out = 3});
+  for (SampleIndex sample = 0; sample < 11; ++sample) {
+    EXPECT_GT(std::ranges::count(used, sample), 40) << sample;
+  }
+}
+
+// Nobody gets fewer samples than `least`, unless there were fewer from the beginning.
+RC_GTEST_PROP(Dispenser, AvoidsSmallShares, ()) {
+  const auto least = *rc::gen::inRange<std::int64_t>(1, 6);
+  const auto limit = *rc::gen::inRange<std::int64_t>(1, 300);
+  Dispenser dispenser({.dataset = 1'000, .batch = 10, .limit = limit, .seed = 1}, 0, least);
+  std::int64_t dealt = 0;
+  for (;;) {
+    const auto want = *rc::gen::inRange<std::int64_t>(1, 50);
+    const StepSamples samples = dispenser.next(want);
+    if (samples.count == 0) {
+      break;
+    }
+    RC_ASSERT(samples.begin == dealt);
+    RC_ASSERT(samples.count >= std::min(least, limit));
+    RC_ASSERT(samples.count < std::max(want, least) + least);
+    dealt += samples.count;
+  }
+  RC_ASSERT(dealt == limit);
+}
+
 }  // namespace
 }  // namespace motley

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "base/check.h"
@@ -66,6 +67,29 @@ Shares largest_remainder(std::size_t total, std::span<const double> shares) {
 }
 
 }  // namespace
+
+// Those with the largest shares keep one, as many as there can be.
+Shares without_small_shares(Shares shares, std::size_t least) {
+  const auto is_small = [&](std::size_t share) { return share > 0 && share < least; };
+  if (std::ranges::none_of(shares, is_small)) {
+    return shares;
+  }
+  std::vector<std::size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return shares[i]; });
+  const std::size_t total = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  const auto have_some = shares.size() - static_cast<std::size_t>(std::ranges::count(shares, 0U));
+  const std::size_t keep = std::clamp<std::size_t>(total / least, 1, have_some);
+  std::size_t left = total;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    std::size_t& share = shares[order[place]];
+    const std::size_t behind = place < keep ? keep - place - 1 : 0;  // who keep one, after this
+    share = place < keep ? std::min(std::max(share, least), left - behind * least) : 0;
+    left -= share;
+  }
+  shares[order.front()] += left;
+  return shares;
+}
 
 Shares equal_shares(std::size_t total, int workers) {
   const auto n = static_cast<std::size_t>(workers);

@@ -17,4 +17,9 @@ Shares equal_shares(std::size_t total, int workers);
 // there are enough; weights too small for one are rounded up at the expense of the others.
 Shares integer_shares(std::size_t total, std::span<const double> weights);
 
+// The same total, with no share from 1 to least - 1: some workers get nothing, or a bit more, at
+// the expense of the largest shares. Unless that total is itself below `least`: then one worker has
+// it.
+Shares without_small_shares(Shares shares, std::size_t least);
+
 }  // namespace motley

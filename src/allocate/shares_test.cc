@@ -88,5 +88,36 @@ RC_GTEST_PROP(IntegerShares, FollowTheOrderOfTheWeightsAndNotTheirScale, ()) {
   RC_ASSERT(integer_shares(total, weights) == shares);
 }
 
+// The total stays, nobody has too little, and as many as possible have something.
+RC_GTEST_PROP(WithoutSmallShares, EverybodyHasEnoughOrNothing, ()) {
+  const auto least = *rc::gen::inRange<std::size_t>(1, 5);
+  const auto shares =
+      *rc::gen::nonEmpty(rc::gen::container<Shares>(rc::gen::inRange<std::size_t>(0, 9)));
+  const Shares now = without_small_shares(shares, least);
+  const auto total = std::accumulate(shares.begin(), shares.end(), std::size_t{0});
+  RC_ASSERT(now.size() == shares.size());
+  RC_ASSERT(std::accumulate(now.begin(), now.end(), std::size_t{0}) == total);
+  const auto have = [](const Shares& all) {
+    return static_cast<std::size_t>(std::ranges::count_if(all, [](auto s) { return s > 0; }));
+  };
+  if (total < least) {
+    RC_ASSERT(have(now) == std::min<std::size_t>(total, 1));
+    return;
+  }
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    RC_ASSERT(now[i] == 0 || now[i] >= least);
+    RC_ASSERT(now[i] == 0 || shares[i] > 0);
+  }
+  RC_ASSERT(have(now) == std::min(have(shares), total / least));
+  RC_ASSERT(without_small_shares(now, least) == now);
+}
+
+TEST(WithoutSmallShares, TakesFromTheLargest) {
+  EXPECT_EQ(without_small_shares({5, 1, 4}, 2), (Shares{5, 2, 3}));
+  EXPECT_EQ(without_small_shares({2, 1, 1, 1}, 2), (Shares{3, 2, 0, 0}));
+  EXPECT_EQ(without_small_shares({1, 0, 0}, 2), (Shares{1, 0, 0}));
+  EXPECT_EQ(without_small_shares({7, 2, 3}, 2), (Shares{7, 2, 3}));
+}
+
 }  // namespace
 }  // namespace motley

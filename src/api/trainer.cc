@@ -12,6 +12,7 @@
 
 #include "api/counts.h"
 #include "api/module_replica.h"
+#include "api/own_order.h"
 #include "api/program_state.h"
 #include "api/share_result.h"
 #include "api/trainer_position.h"
@@ -34,7 +35,7 @@ class TrainerCore::Impl {
        std::int64_t samples, Options options)
       : session_(session),
         samples_(samples),
-        options_(std::move(options)),
+        options_(with_defaults(std::move(options), module, samples)),
         replica_(module, optimizer),
         position_(samples),
         counts_(options_.counts) {
@@ -55,7 +56,7 @@ class TrainerCore::Impl {
       stop_loading();
       return std::nullopt;
     }
-    part_ = next_part(rest_, run_->job().train.micro_batch_of(session_.rank()));
+    part_ = first_of_parts(rest_, parts_--);
     return part_;
   }
 
@@ -113,6 +114,11 @@ class TrainerCore::Impl {
     run_ ? in_step(add) : add();
   }
 
+  void set_order(OwnOrder::OrderOfEpoch order) {
+    order_ = std::move(order);
+    options_.order = SampleOrder::kOwn;
+  }
+
   // For what must be known when the run begins. A hook that is set later would miss a part of it.
   Impl& before_the_run(const char* call) {
     if (run_) {
@@ -131,7 +137,7 @@ class TrainerCore::Impl {
 
   Session& session_;
   const std::int64_t samples_;
-  const Options options_;
+  Options options_;
   ModuleReplica replica_;
   Reduction reduction_ = Reduction::kMean;
   std::function<void(const Standing&)> on_step_;
@@ -142,6 +148,7 @@ class TrainerCore::Impl {
   std::span<const SampleIndex> part_;  // between begin() and finish()
   std::unique_ptr<Run> run_;           // from the first begin() on
   BatchSource source_;
+  OwnOrder::OrderOfEpoch order_;
 
  private:
   TrainerPosition position_;
@@ -151,10 +158,13 @@ class TrainerCore::Impl {
   bool has_warned_ = false;
   bool stop_ = false;                  // may be set before there is a run
   std::span<const SampleIndex> rest_;  // of the share: the parts after part_
-  ShareResult result_;                 // of the parts that are finished
+  std::size_t parts_ = 0;              // that rest_ comes in
+  std::unique_ptr<OwnOrder> own_order_;
+  std::vector<SampleIndex> in_own_order_;  // the share
+  ShareResult result_;                     // of the parts that are finished
   Counts counts_;
-  std::mutex loading_;                 // guards the pointer loader_ against other threads
-  std::unique_ptr<Loader> loader_;     // while the run goes on, if it reads ahead
+  std::mutex loading_;              // guards the pointer loader_ against other threads
+  std::unique_ptr<Loader> loader_;  // while the run goes on, if it reads ahead
 
   void warn_of_lost_optimizer() {
     if (replica_.optimizer_is_lost() && session_.is_main() && !std::exchange(has_warned_, true)) {
@@ -173,16 +183,42 @@ class TrainerCore::Impl {
     }
   }
 
+  // BatchNorm cannot train on one sample. If a share of one cannot be avoided, the program goes on
+  // as before.
+  static Options with_defaults(Options options, torch::nn::Module& module, std::int64_t samples) {
+    if (options.accumulate < 1) {
+      throw Refused(
+          fmt::format("accumulate is {}; expected the number of parts of a share, 1 or more",
+                      options.accumulate));
+    }
+    const bool can_avoid = samples >= 2 && options.batch >= 2 &&
+                           (options.drop_last || options.order == SampleOrder::kStreams ||
+                            samples % options.batch != 1);
+    if (!options.min_share && has_batch_norm(module)) {
+      options.min_share = can_avoid ? 2 : 1;
+    }
+    if (samples == kEndless) {
+      options.order = SampleOrder::kSequential;
+      if (options.epochs) {
+        throw Refused("epochs is set, but a stream has none: set steps, or call stop()");
+      }
+    }
+    return options;
+  }
+
+  static bool has_batch_norm(torch::nn::Module& module) {
+    return std::ranges::any_of(module.modules(), [](const auto& part) {
+      return part->name().find("BatchNorm") != std::string::npos;
+    });
+  }
+
   // False when the run is over. An empty share is not shown to the program.
   bool begin_share() {
     in_step([this] { replica_.check(); });
     while (const auto work = begin_work()) {
       prepare(*work);
-      if (loader_) {
-        loader_->begin(work->samples);
-      }
+      set_share(work->samples);
       if (work->count > 0) {
-        rest_ = work->samples;
         return true;
       }
       replica_.take_nothing();
@@ -205,6 +241,37 @@ class TrainerCore::Impl {
     return run_ ? run_->job().train.batch : std::max<std::int64_t>(options_.batch, 1);
   }
 
+  // The parts of a share are as many as the program wants, or more if they would be too large.
+  void set_share(std::span<const SampleIndex> share) {
+    if (own_order_) {
+      in_step([&] { in_own_order_ = own_order_->samples_at(share); });
+      share = in_own_order_;
+    }
+    rest_ = share;
+    parts_ = parts_of(share.size());
+    if (loader_) {
+      loader_->begin(share);
+    }
+  }
+
+  std::size_t parts_of(std::size_t share) const {
+    const auto wanted = static_cast<std::size_t>(options_.accumulate);
+    return std::max(part_count(share, run_->job().train.micro_batch_of(session_.rank())),
+                    std::min(wanted, share));
+  }
+
+  void start_order() {
+    const TrainSpec& train = run_->job().train;
+    const std::int64_t epoch = epoch_samples(samples_, train.batch, train.drops_last());
+    position_.set_epoch(epoch);
+    if (train.order == SampleOrder::kOwn) {
+      if (!order_) {
+        throw Refused("train.order = \"program\", but the program calls no set_order()");
+      }
+      own_order_ = std::make_unique<OwnOrder>(order_, samples_, epoch);
+    }
+  }
+
   void start() {
     replica_.begin_run();
     RunHooks hooks;
@@ -223,6 +290,7 @@ class TrainerCore::Impl {
       };
     }
     run_ = std::make_unique<Run>(session_, options_, replica_, samples_, std::move(hooks));
+    start_order();
     // Each process would use every core. A number set by the user is kept.
     if (session_.shares_machine() && !std::getenv("OMP_NUM_THREADS")) {
       set_threads(run_->job().cluster.threads);
@@ -233,17 +301,28 @@ class TrainerCore::Impl {
     }
   }
 
+  // Any thread.
+  void expect(const std::vector<std::vector<SampleIndex>>& steps) {
+    const std::lock_guard lock(loading_);
+    std::vector<std::vector<SampleIndex>> known;
+    for (const auto& step : steps) {
+      auto samples = own_order_ ? own_order_->known_samples_at(step) : std::optional(step);
+      if (!samples) {
+        break;
+      }
+      known.push_back(std::move(*samples));
+    }
+    if (loader_) {
+      loader_->expect(known);
+    }
+  }
+
   void start_loading() {
     const TrainSpec& train = run_->job().train;
     if (train.loader.workers > 0) {
       loader_ = std::make_unique<Loader>(source_, train.loader.workers,
-                                         train.micro_batch_of(session_.rank()));
-      replica_.set_read_ahead(train.loader.ahead, [this](const auto& steps) {
-        const std::lock_guard lock(loading_);
-        if (loader_) {
-          loader_->expect(steps);
-        }
-      });
+                                         [this](std::size_t share) { return parts_of(share); });
+      replica_.set_read_ahead(train.loader.ahead, [this](const auto& steps) { expect(steps); });
     }
   }
 
@@ -351,6 +430,7 @@ void TrainerCore::set_reduction(Reduction reduction) {
 void TrainerCore::stop() { impl_->stop(); }
 void TrainerCore::count(const std::string& name, double number) { impl_->count(name, number); }
 
+const Options& TrainerCore::options() const { return impl_->options_; }
 Standing TrainerCore::standing() const { return impl_->standing(); }
 std::span<const SampleIndex> TrainerCore::indices() const { return impl_->part_; }
 const RunResult& TrainerCore::result() const { return impl_->result(); }
@@ -358,6 +438,9 @@ const RunResult& TrainerCore::result() const { return impl_->result(); }
 std::optional<std::span<const SampleIndex>> TrainerCore::begin_step() { return impl_->begin(); }
 void TrainerCore::finish_step(std::optional<double> loss, const FinishOptions& options) {
   impl_->finish(loss, options);
+}
+void TrainerCore::set_order(std::function<std::vector<SampleIndex>(std::int64_t epoch)> order) {
+  impl_->before_the_run("set_order").set_order(std::move(order));
 }
 void TrainerCore::read_from(BatchSource source) { impl_->source_ = std::move(source); }
 Loaded TrainerCore::take_loaded() { return impl_->take_loaded(); }

@@ -11,7 +11,7 @@ namespace motley {
 void TrainerPosition::advance(std::int64_t samples,
                               const std::function<void(std::int64_t)>& on_epoch) {
   standing_.samples = samples;
-  while (standing_.epochs < samples / training_samples_) {
+  while (standing_.epochs < samples / epoch_samples_) {
     ++standing_.epochs;
     on_epoch(standing_.epochs);
   }
@@ -30,9 +30,9 @@ Standing TrainerPosition::standing_after(std::int64_t samples, std::int64_t batc
   Standing standing;
   standing.samples = samples;
   standing.steps = samples / batch;
-  standing.epochs = samples / training_samples_;
+  standing.epochs = samples / epoch_samples_;
   standing.batches =
-      standing.epochs * batches_in(training_samples_) + batches_in(samples % training_samples_);
+      standing.epochs * batches_in(epoch_samples_) + batches_in(samples % epoch_samples_);
   return standing;
 }
 

@@ -11,7 +11,11 @@ namespace motley {
 
 class TrainerPosition {
  public:
-  explicit TrainerPosition(std::int64_t training_samples) : training_samples_(training_samples) {}
+  explicit TrainerPosition(std::int64_t training_samples)
+      : training_samples_(training_samples), epoch_samples_(training_samples) {}
+
+  // Call before the rest: so many samples of the data set are used in an epoch.
+  void set_epoch(std::int64_t samples) { epoch_samples_ = samples; }
 
   // The ranks together have used so many samples. Calls `on_epoch` for every epoch that is new, in
   // order.
@@ -30,6 +34,7 @@ class TrainerPosition {
 
  private:
   const std::int64_t training_samples_;
+  std::int64_t epoch_samples_;
   Standing standing_;  // but for steps, batches and counts
 };
 

@@ -45,6 +45,18 @@ RC_GTEST_PROP(MicroBatch, PartsAddUpAndAreAsManyAsCounted, ()) {
   RC_ASSERT(std::ranges::max(sizes) - std::ranges::min(sizes) <= 1U);
 }
 
+RC_GTEST_PROP(MicroBatch, AnyNumberOfPartsIsAsEqualAsIntegersAllow, ()) {
+  const auto samples = *rc::gen::inRange<std::size_t>(1, 100);
+  const auto parts = *rc::gen::inRange<std::size_t>(1, samples + 1);
+  std::vector<int> share(samples);
+  std::span<int> rest = share;
+  for (std::size_t left = parts; left > 0; --left) {
+    const std::size_t size = first_of_parts(rest, left).size();
+    RC_ASSERT(size == samples / parts || size == (samples + parts - 1) / parts);
+  }
+  RC_ASSERT(rest.empty());
+}
+
 TEST(MicroBatch, AStepWithoutSamplesIsOnePart) { EXPECT_EQ(part_count(0, 5), 1U); }
 
 }  // namespace

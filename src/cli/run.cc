@@ -20,6 +20,7 @@
 #include "session/recorded_run.h"
 #include "session/run_address.h"
 #include "session/signals.h"
+#include "sync/check_dealing.h"
 
 namespace motley {
 namespace {
@@ -141,6 +142,9 @@ int run_command(const RunFlags& flags, Mode mode) {
   auto task = load_task(as_computed(job, mode), Parts::kBoth);
   if (!task) {
     return refuse(task.error().message);
+  }
+  if (const Status fits = check_dealing(job, (*task)->training_samples()); !fits) {
+    return refuse(fits.error().message);
   }
   if (const auto signal = first_signal()) {
     return exit_code_of(*signal);  // the signal came while loading: there is nothing to save yet

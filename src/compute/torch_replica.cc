@@ -57,7 +57,9 @@ void TorchReplica::set_micro_batch(std::size_t most) {
       batch->gather(data->training, samples);
       return batch;
     };
-    loader_ = std::make_unique<Loader>(BatchSource{.whole = gathered}, loader_spec_.workers, most);
+    loader_ =
+        std::make_unique<Loader>(BatchSource{.whole = gathered}, loader_spec_.workers,
+                                 [most](std::size_t share) { return part_count(share, most); });
   }
 }
 

@@ -28,6 +28,12 @@ inline constexpr Choice kOptimizers[] = {
     choice("sgd", OptimizerKind::kSgd),
     choice("adam", OptimizerKind::kAdam),
 };
+inline constexpr Choice kOrders[] = {
+    choice("shuffled", SampleOrder::kShuffled),
+    choice("sequential", SampleOrder::kSequential),
+    choice("streams", SampleOrder::kStreams),
+    choice("program", SampleOrder::kOwn),
+};
 inline constexpr Choice kIsolations[] = {
     choice("none", Isolation::kNone),
     choice("cgroup", Isolation::kCgroup),
@@ -66,6 +72,7 @@ constexpr std::string_view name_in(std::span<const Choice> choices, Enum value) 
 constexpr std::string_view name_of(ModelKind kind) { return name_in(kModelKinds, kind); }
 constexpr std::string_view name_of(DataKind kind) { return name_in(kDataKinds, kind); }
 constexpr std::string_view name_of(OptimizerKind kind) { return name_in(kOptimizers, kind); }
+constexpr std::string_view name_of(SampleOrder order) { return name_in(kOrders, order); }
 constexpr std::string_view name_of(EventKind kind) { return name_in(kEventKinds, kind); }
 constexpr std::string_view name_of(CodecKind kind) { return name_in(kCodecs, kind); }
 

@@ -149,6 +149,16 @@ constexpr Key<Job> kKeysBeforeMethods[] = {
     {"train.micro_batch", job<&Job::train, &TrainSpec::micro_batch>, PerWorker{kSize, {}, true},
      "the most samples that a worker computes at once, to limit memory; a larger share is computed "
      "in parts, each with the worker's `cluster.overhead`; the whole share if not given"},
+    {"train.order", job<&Job::train, &TrainSpec::order>, OneOf{"an order of the samples", kOrders},
+     "order of the samples in an epoch: `shuffled`, as in the data set (`sequential`), or cut into "
+     "as many `streams` as a batch has samples, one for each place in the batch; `program`: set by "
+     "a program"},
+    {"train.drop_last", job<&Job::train, &TrainSpec::drop_last>, YesOrNo{},
+     "leaves out the rest of an epoch that is less than a batch"},
+    {"train.sticky", job<&Job::train, &TrainSpec::sticky>, YesOrNo{},
+     "every place in the batch stays with its worker; refused where that is not possible"},
+    {"train.min_share", job<&Job::train, &TrainSpec::min_share>, Range{1, 1e6},
+     "no worker gets fewer samples for a step, unless it gets none; 2 for BatchNorm"},
     {"train.loader.workers", job<&Job::train, &TrainSpec::loader, &LoaderSpec::workers>,
      Range{0, 256}, "threads of each worker that fetch samples while it computes others; 0: none",
      kComputes},

@@ -7,11 +7,11 @@
 
 namespace motley {
 
-Loader::Loader(BatchSource source, int threads, std::size_t micro_batch)
+Loader::Loader(BatchSource source, int threads, std::function<std::size_t(std::size_t)> parts)
     : source_(std::move(source)),
       plan_({.by = source_.whole ? FetchBy::kBatch : FetchBy::kSample,
              .threads = threads,
-             .micro_batch = micro_batch}) {
+             .parts = std::move(parts)}) {
   for (int i = 0; i < threads; ++i) {
     threads_.emplace_back([this] { work(); });
   }

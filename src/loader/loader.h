@@ -19,7 +19,8 @@ namespace motley {
 
 class Loader {
  public:
-  Loader(BatchSource source, int threads, std::size_t micro_batch = kWholeShare);
+  // `parts`: as in ReadAheadOptions.
+  Loader(BatchSource source, int threads, std::function<std::size_t(std::size_t)> parts = {});
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
@@ -28,7 +29,7 @@ class Loader {
   void expect(const std::vector<std::vector<SampleIndex>>& steps);
   // The share of the step that begins.
   void begin(std::span<const SampleIndex> share);
-  // Its next batch, in parts as large as micro_batch allows. Waits until it is there.
+  // Its next batch, or part of it. Waits until it is there.
   Loaded take();
 
  private:

@@ -50,7 +50,7 @@ BatchSource whole() {
 TEST(Loader, DeliversWhatBegins) {
   for (const bool by_sample : {true, false}) {
     for (const int threads : {1, 2, 5}) {
-      Loader loader(by_sample ? one_by_one() : whole(), threads, 3);
+      Loader loader(by_sample ? one_by_one() : whole(), threads, [](std::size_t) { return 2U; });
       for (SampleIndex k = 0; k < 200; ++k) {
         loader.expect({step(k + 1), step(k + 2 + k % 2)});  // every other one is wrong
         loader.begin(step(k));

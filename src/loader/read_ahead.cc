@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "motley/base/micro_batch.h"
 
 namespace motley {
 namespace {
@@ -83,8 +84,9 @@ void ReadAhead::begin(std::span<const SampleIndex> share) {
 // Those that are the same are taken from the old ones; the others are empty.
 ReadAhead::Batches ReadAhead::batches_of(std::span<const SampleIndex> share, Batches& old) const {
   Batches batches;
+  std::size_t parts = options_.parts ? options_.parts(share.size()) : 1;
   while (!share.empty()) {
-    const auto part = next_part(share, options_.micro_batch);
+    const auto part = first_of_parts(share, parts--);
     const auto same = std::ranges::find_if(
         old, [&](const auto& batch) { return std::ranges::equal(batch->samples, part); });
     if (same != old.end()) {

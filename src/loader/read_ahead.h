@@ -16,13 +16,13 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "motley/base/micro_batch.h"
 #include "motley/loader/batch_source.h"
 
 namespace motley {
@@ -31,8 +31,9 @@ enum class FetchBy { kBatch, kSample };
 
 struct ReadAheadOptions {
   FetchBy by = FetchBy::kBatch;
-  int threads = 1;                        // so many share the samples of a batch
-  std::size_t micro_batch = kWholeShare;  // larger shares come in parts (base/micro_batch.h)
+  int threads = 1;  // so many share the samples of a batch
+  // In how many batches a share of this size comes, as equal as integers allow. Empty: in one.
+  std::function<std::size_t(std::size_t share)> parts = {};
 };
 
 // Something that is fetched at once: a sample, or a whole batch.

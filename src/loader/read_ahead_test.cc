@@ -8,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "motley/base/micro_batch.h"
+
 namespace motley {
 namespace {
 
@@ -98,16 +100,21 @@ Indices samples_of(const FetchedBatch& batch) {
   return samples;
 }
 
-ReadAheadOptions any_options() {
+std::function<std::size_t(std::size_t)> at_most(std::size_t most) {
+  return [most](std::size_t share) { return part_count(share, most); };
+}
+
+ReadAheadOptions any_options(std::size_t most) {
   return {.by = *rc::gen::element(FetchBy::kBatch, FetchBy::kSample),
           .threads = *rc::gen::inRange(1, 5),
-          .micro_batch = *rc::gen::element<std::size_t>(1, 3, 8, kWholeShare)};
+          .parts = at_most(most)};
 }
 
 // Whatever is forecast, right, wrong, late or never, and in whichever order the threads get ready:
 // the batches are those that were dealt, and no sample that was fetched is used twice.
 RC_GTEST_PROP(ReadAhead, WhatIsDealtIsDeliveredOnceWhateverIsForecast, ()) {
-  const ReadAheadOptions options = any_options();
+  const auto most = *rc::gen::element<std::size_t>(1, 3, 8, kWholeShare);
+  const ReadAheadOptions options = any_options(most);
   const auto dataset = *rc::gen::inRange<SampleIndex>(1, 40);
   const auto any_share = [&] {
     const auto begin = *rc::gen::inRange<SampleIndex>(0, dataset);
@@ -146,7 +153,7 @@ RC_GTEST_PROP(ReadAhead, WhatIsDealtIsDeliveredOnceWhateverIsForecast, ()) {
     const bool is_cut_off = *rc::gen::inRange(0, 8) == 0;
     while (fetcher.plan.left() > (is_cut_off ? 1U : 0U)) {
       const FetchedBatch batch = fetcher.take();
-      RC_ASSERT(!batch.empty() && batch.size() <= options.micro_batch);
+      RC_ASSERT(!batch.empty() && batch.size() <= most);
       for (const Fetch& each : batch) {
         RC_ASSERT(used.insert(each.number).second);
         delivered.push_back(each.sample);
@@ -201,7 +208,7 @@ RC_GTEST_PROP(ReadAhead, AChangeOfSharesCostsTheSamplesThatDiffer, ()) {
 // A forecast that comes true costs nothing: every sample is fetched once.
 TEST(ReadAhead, WhatComesTrueIsFetchedOnce) {
   for (const FetchBy by : {FetchBy::kBatch, FetchBy::kSample}) {
-    Fetcher fetcher({.by = by, .threads = 2, .micro_batch = 3});
+    Fetcher fetcher({.by = by, .threads = 2, .parts = at_most(3)});
     for (SampleIndex step = 0; step < 5; ++step) {
       const auto share_at = [](SampleIndex k) { return range(10 * k, 10 * k + 7); };
       fetcher.plan.expect({share_at(step + 1), share_at(step + 2)});
@@ -251,7 +258,7 @@ TEST(ReadAhead, SamplesGoOverToTheNewShare) {
 }
 
 TEST(ReadAhead, AnErrorBelongsToItsBatch) {
-  ReadAhead plan({.by = FetchBy::kBatch, .micro_batch = 2});
+  ReadAhead plan({.by = FetchBy::kBatch, .parts = at_most(2)});
   plan.begin(range(0, 4));
   const auto first = plan.next();
   const auto second = plan.next();

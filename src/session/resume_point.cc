@@ -122,7 +122,8 @@ Result<ResumePoint> latest(const ResumeWish& wish) {
 }
 
 bool is_fixed(std::string_view key) {
-  constexpr std::array kFixed = {"seed", "train.batch", "train.optimizer"};
+  constexpr std::array kFixed = {"seed", "train.batch", "train.drop_last", "train.order",
+                                 "train.optimizer"};
   return key.starts_with("model.") || key.starts_with("data.") ||
          std::ranges::find(kFixed, key) != kFixed.end();
 }

@@ -13,6 +13,7 @@
 #include "runtime/rendezvous/addresses.h"
 #include "session/run_impl.h"
 #include "session/signals.h"
+#include "sync/check_dealing.h"
 #include "sync/registry.h"
 
 namespace motley {
@@ -32,6 +33,10 @@ Job job_of(const Options& options) {
   job.train.checkpoint_keep = options.checkpoint_keep;
   job.train.micro_batch = options.micro_batch;
   job.train.loader = options.loader;
+  job.train.order = options.order;
+  job.train.drop_last = options.drop_last;
+  job.train.sticky = options.sticky;
+  job.train.min_share = options.min_share.value_or(1);
   job.strategy = options.strategy;
   job.cluster = options.cluster;
   return job;
@@ -112,6 +117,9 @@ Run::Impl::Impl(Session::Impl& session, const Options& options, Replica& replica
       on_evaluation_(std::move(hooks.on_evaluation)) {
   if (samples <= 0) {
     throw Refused("the data set is empty: expected at least one training sample");
+  }
+  if (const Status fits = check_dealing(job_, samples); !fits) {
+    throw Refused(fits.error().message);
   }
   forget_cause();
   const Peer me = peer_of(replica, hooks.settings);

@@ -187,6 +187,11 @@ TEST(Run, AnExceptionOfTheEvaluateHookIsTheReason) {
   EXPECT_THROW(run.begin(), RunFailed);
 }
 
+TEST(Session, ThePartOfOneProcessIsEverything) {
+  Program program({});
+  EXPECT_EQ(program.session->part_of(7), (std::pair<std::int64_t, std::int64_t>{0, 7}));
+}
+
 TEST(Session, IsOneAtATime) {
   Program program({});
   EXPECT_THROW(Program({}), std::logic_error);

@@ -30,12 +30,13 @@ StepSamples part_at(const StepSamples& step, const StepSamples& part) {
 }
 
 // The shares of a short step.
-Shares in_proportion(const StepSamples& step, const Shares& shares) {
+Shares in_proportion(const StepSamples& step, const Shares& shares, const TrainSpec& train) {
   std::vector<double> weights;
   for (const std::size_t share : shares) {
     weights.push_back(std::max(static_cast<double>(share), 1e-3));
   }
-  return integer_shares(static_cast<std::size_t>(step.count), weights);
+  return without_small_shares(integer_shares(static_cast<std::size_t>(step.count), weights),
+                              static_cast<std::size_t>(train.min_share));
 }
 
 // The first few shares as text.
@@ -57,15 +58,17 @@ AllocationOptions allocation_options(const Job& job, const LedgerOptions& ledger
   options.total = static_cast<std::size_t>(full_step(ledger));
   options.shares = job.strategy.shares;
   options.dead_band = job.strategy.adaptive.dead_band;
+  options.least = static_cast<std::size_t>(job.train.min_share);
   return options;
 }
 
 std::vector<StepSamples> first_parts(const Job& job, const LedgerOptions& ledger) {
   const StepSamples step = Ledger(ledger).first_step();
   Shares shares =
-      find_allocation(job.strategy.allocation)->first(allocation_options(job, ledger)).shares;
+      first_shares(*find_allocation(job.strategy.allocation), allocation_options(job, ledger))
+          .shares;
   if (step.count != full_step(ledger)) {
-    shares = in_proportion(step, shares);
+    shares = in_proportion(step, shares, job.train);
   }
   std::vector<StepSamples> parts;
   std::int64_t begin = step.begin;
@@ -89,7 +92,7 @@ Allocator::Allocator(Node& node, const Job& job, const LedgerOptions& ledger, Ad
       kept_{
           .speed = SpeedEstimate(job.train.micro_batch_of(node.rank())),
           .costs = std::vector<StepCost>(is_fixed() ? 0 : static_cast<std::size_t>(node.size()))} {
-  Decision first = allocation_.first(allocation_options(job, ledger));
+  Decision first = first_shares(allocation_, allocation_options(job, ledger));
   set_own(first.shares);
   initial_own_ = own_;
   if (!is_fixed() || node.rank() == 0) {
@@ -107,18 +110,18 @@ StepSamples Allocator::current_part_of(const StepSamples& step) const {
   if (step.count == full_step(ledger_)) {
     return part_at(step, own_);
   }
-  return share_of(step, in_proportion(step, current()), node_.rank());
+  return share_of(step, in_proportion(step, current(), job_.train), node_.rank());
 }
 
 StepSamples Allocator::first_part_of(const StepSamples& step) const {
   if (step.count == full_step(ledger_)) {
     return part_at(step, initial_own_);
   }
-  return share_of(step, in_proportion(step, initial()), node_.rank());
+  return share_of(step, in_proportion(step, initial(), job_.train), node_.rank());
 }
 
 Shares Allocator::initial() const {
-  return allocation_.first(allocation_options(job_, ledger_)).shares;
+  return first_shares(allocation_, allocation_options(job_, ledger_)).shares;
 }
 
 Shares Allocator::current() const {
@@ -176,7 +179,8 @@ void Allocator::after_step(std::size_t samples, Seconds seconds, std::int64_t us
     return;  // the next step already has other shares: measure them first
   }
   const Shares& shares = kept_.history.back().decision.shares;
-  Decision decision = allocation_.next(shares, kept_.costs, allocation_options(job_, ledger_));
+  Decision decision =
+      next_shares(allocation_, shares, kept_.costs, allocation_options(job_, ledger_));
   const std::int64_t step = (kept_.used + ledger_.batch - 1) / ledger_.batch;
   kept_.last_look = fmt::format("step {}: {}", step, decision.reason);
   if (decision.shares != shares) {

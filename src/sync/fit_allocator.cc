@@ -48,7 +48,7 @@ class AllocatorFitter {
  private:
   bool is_fixed() const { return allocation_.told == CostReport::kNothing; }
   Shares first() const {
-    return allocation_.first(allocation_options(fit_.job, fit_.ledger)).shares;
+    return first_shares(allocation_, allocation_options(fit_.job, fit_.ledger)).shares;
   }
   bool is_right(const Shares& shares) const {
     return is_fixed() ? shares == first()
@@ -88,7 +88,8 @@ class AllocatorFitter {
     for (const auto& share : known) {
       weights.push_back(std::max(share ? static_cast<double>(*share) : mean, 1e-3));
     }
-    return integer_shares(total_, weights);
+    return without_small_shares(integer_shares(total_, weights),
+                                static_cast<std::size_t>(fit_.job.train.min_share));
   }
 
   // The last estimates of those who stay. A newcomer is expected to be like the mean of them.

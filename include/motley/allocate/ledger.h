@@ -1,5 +1,7 @@
 // Ledger: which samples a step uses. Every sample is used exactly once per epoch, in an order that
-// depends on the seed only, so real, simulated and single-worker runs see the same batches.
+// depends on the seed only, so real, simulated and single-worker runs see the same batches. (Other
+// orders: motley/base/sample_order.h. If the last samples of an epoch would be less than a batch,
+// they can be left out: LedgerOptions::left_out.)
 //
 // A run is one long sequence of samples: epoch after epoch, each a permutation of the data set.
 // A common step of all workers takes the next `batch` samples, or fewer at the end of an epoch or
@@ -20,6 +22,7 @@
 #include <vector>
 
 #include "motley/base/ids.h"
+#include "motley/base/sample_order.h"
 
 namespace motley {
 
@@ -33,10 +36,13 @@ struct SampleRange {
 };
 
 struct LedgerOptions {
-  std::int64_t dataset = 0;  // samples in the data set
+  std::int64_t dataset = 0;  // samples in an epoch
   std::int64_t batch = 0;    // samples per step of the whole cluster
   std::int64_t limit = 0;    // samples in the whole run
   std::uint64_t seed = 0;
+  SampleOrder order = SampleOrder::kShuffled;
+  // Samples of the data set that an epoch does not use: the last ones of its order.
+  std::int64_t left_out = 0;
   // Of the current term (motley/sync/term.h): samples used before it, and the number at which it
   // ends. Steps are not cut short there: the one that reaches it is the last.
   std::int64_t begin = 0;
@@ -90,6 +96,9 @@ class Ledger {
   LedgerOptions options_;
   std::vector<SampleIndex> samples_;  // of the last call
 };
+
+// Samples in an epoch of a data set of this size. With drop_last there are whole batches only.
+std::int64_t epoch_samples(std::int64_t dataset, std::int64_t batch, bool drop_last);
 
 // Samples in the whole run: the smaller of the limits `epochs` and `steps`; 0 = no such limit.
 std::int64_t sample_limit(std::int64_t dataset, std::int64_t batch, std::int64_t epochs,

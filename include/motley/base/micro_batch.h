@@ -20,13 +20,18 @@ constexpr std::size_t part_count(std::size_t samples, std::size_t micro_batch) {
   return samples == 0 ? 1 : 1 + (samples - 1) / micro_batch;
 }
 
-// Removes the next part from the front of `rest` and returns it.
+// Removes the first of `parts` parts from the front of `rest` and returns it.
 template <class Sample>
-std::span<Sample> next_part(std::span<Sample>& rest, std::size_t micro_batch) {
-  const std::size_t parts = part_count(rest.size(), micro_batch);
+std::span<Sample> first_of_parts(std::span<Sample>& rest, std::size_t parts) {
   const std::span<Sample> part = rest.first(rest.size() / parts + (rest.size() % parts ? 1 : 0));
   rest = rest.subspan(part.size());
   return part;
+}
+
+// Removes the next part from the front of `rest` and returns it.
+template <class Sample>
+std::span<Sample> next_part(std::span<Sample>& rest, std::size_t micro_batch) {
+  return first_of_parts(rest, part_count(rest.size(), micro_batch));
 }
 
 }  // namespace motley

@@ -10,6 +10,7 @@
 
 #include "motley/base/ids.h"
 #include "motley/base/micro_batch.h"
+#include "motley/base/sample_order.h"
 #include "motley/cluster/graph.h"
 #include "motley/cluster/spec.h"
 #include "motley/codec/codec_kind.h"
@@ -56,6 +57,10 @@ struct TrainSpec {
   std::int64_t eval_every = 50;        // steps between evaluations; 0 = only at the end
   std::int64_t eval_every_epochs = 0;  // epochs between evaluations; 0 = eval_every counts
   LoaderSpec loader;
+  SampleOrder order = SampleOrder::kShuffled;
+  bool drop_last = false;  // an epoch has whole batches only
+  bool sticky = false;     // every place in the batch stays with its worker
+  int min_share = 1;       // no worker computes fewer samples in a step, unless none at all
   OptimizerKind optimizer = OptimizerKind::kSgd;
   double lr = 0.05;
   double momentum = 0.9;
@@ -64,6 +69,9 @@ struct TrainSpec {
   // none in a simulation.
   std::int64_t checkpoint_every = -1;
   int checkpoint_keep = 3;  // how many of the newest stay; the best one stays too
+
+  // Streams are cut so that they have no rest.
+  bool drops_last() const { return drop_last || order == SampleOrder::kStreams; }
 
   std::size_t micro_batch_of(Rank rank) const {
     return micro_batch.empty()
