@@ -139,15 +139,15 @@ TEST(RealFaults, AShortFreezeIsOnlySlow) {
 TEST(RealFaults, WhoIsFrozenLongerThanTheHeartbeatIsLostAndComesBack) {
   FaultMonitor monitor;
   const RunOutcome outcome =
-      train_toy(job_with("{at = 0.1, kind = 'freezes', worker = 1, seconds = 2.5}",
-                         {"cluster.heartbeat=2", "train.steps=160"}),
+      train_toy(job_with("{at = 0.1, kind = 'freezes', worker = 1, seconds = 3.5}",
+                         {"cluster.heartbeat=2", "train.steps=200"}),
                 monitor);
   EXPECT_EQ(outcome.samples, 8'000);
   EXPECT_EQ(workers_at_end(outcome), kAllFour);
   const auto stays = stays_of(kWorker1, outcome);
   ASSERT_EQ(stays.size(), 2U) << monitor.decisions;
   EXPECT_EQ(stays[0].why, "gave no sign of life for 2 s");
-  EXPECT_GE(stays[1].joined, 2.6) << "not before it would have thawed";
+  EXPECT_GE(stays[1].joined, 3.6) << "not before it would have thawed";
 }
 
 TEST(RealFaults, AServerDies) {
