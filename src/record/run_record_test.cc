@@ -465,7 +465,7 @@ TEST(RunRecord, IsBoundedHoweverManyComeAndGo) {
   }
   record.set_members(members);
   for (int id = 0; id < 1'000; ++id) {
-    for (std::int64_t step = 10; step < 500; ++step) {
+    for (std::int64_t step = 10; step < 130; ++step) {
       record.add(id, step_news(step));
     }
   }
