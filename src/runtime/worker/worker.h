@@ -44,6 +44,7 @@
 #include "runtime/run/control.h"
 #include "runtime/run/state_sender.h"
 #include "runtime/run/state_stream.h"
+#include "runtime/worker/hearing.h"
 #include "runtime/worker/heartbeat.h"
 #include "runtime/worker/real_node.h"
 #include "state/state.h"
@@ -176,8 +177,8 @@ class Worker final : private FabricSink, private Observer {
   bool is_server_ = false;
   std::atomic<bool> stop_requested_ = false;
   std::atomic<bool> coordinator_gone_ = false;
-  std::atomic<std::int64_t> heard_ns_ = 0;  // when the coordinator was last heard from
-  Seconds patience_ = 0;                    // with a silent coordinator
+  Hearing hearing_;       // of the coordinator
+  Seconds patience_ = 0;  // with a silent coordinator
   std::atomic<bool> training_now_ = false;
   std::int64_t clock_offset_ = 0;  // of the coordinator's clock, in nanoseconds
   bool has_clock_ = false;         // it counts the time of the run

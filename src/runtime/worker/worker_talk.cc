@@ -10,7 +10,7 @@
 namespace motley {
 namespace {
 
-std::int64_t moment_ns() { return Driver::Clock::now().time_since_epoch().count(); }
+Hearing::Moment this_moment() { return Driver::Clock::now().time_since_epoch(); }
 
 std::vector<double> numbers_in(const Payload& payload) {
   std::vector<double> numbers(payload.bytes().size() / sizeof(double));
@@ -51,7 +51,7 @@ void Worker::beat() {
 
 // On the heartbeat's thread. A network that is gone delivers nothing, not even a disconnect.
 void Worker::listen() {
-  const std::chrono::nanoseconds silence(moment_ns() - heard_ns_);
+  const Hearing::Moment silence = hearing_.silence(this_moment());
   if (!coordinator_gone_ && silence > std::chrono::duration<double>(patience_)) {
     on_peer_lost(kCoordinator,
                  fmt::format("the coordinator gave no sign of life for {:g} s", patience_));
@@ -155,7 +155,7 @@ bool Worker::handle(const Message& message) {
 void Worker::on_message(Message message) {
   const bool is_told = message.from == kCoordinator && message.channel == Channel::kControl;
   if (message.from == kCoordinator) {
-    heard_ns_ = moment_ns();
+    hearing_.hear(this_moment());
   }
   if (!is_told || !handle(message)) {
     node_.on_message(std::move(message));
