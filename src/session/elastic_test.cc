@@ -232,6 +232,35 @@ TEST(Elastic, AWorkerThatIsFrozenIsLost) {
       << outcome.members[1].why;
 }
 
+// Stops all processes of the run, this one included, for longer than workers wait for a
+// coordinator.
+class StoppedMachine final : public RunMonitor {
+ public:
+  void on_progress(const RunProgress& progress) override {
+    if (progress.samples >= 800 && !std::exchange(done_, true)) {
+      std::string all = std::to_string(getpid());
+      for (const auto& [number, pid] : processes_of_run()) {
+        all += " " + std::to_string(pid);
+      }
+      EXPECT_EQ(
+          std::system(fmt::format("(kill -STOP {0}; sleep 4; kill -CONT {0}) &", all).c_str()), 0);
+    }
+  }
+  void on_metric(const Metric&) override {}
+  std::optional<std::string> stop_requested() override { return std::nullopt; }
+  bool abandon_requested() override { return false; }
+
+ private:
+  bool done_ = false;
+};
+
+TEST(Elastic, AMachineThatIsStoppedForAWhileGoesOn) {
+  StoppedMachine monitor;
+  const RunOutcome outcome =
+      train_toy(faulty_job({"cluster.heartbeat=0.5", "cluster.respawn=9"}), monitor);
+  EXPECT_EQ(outcome.samples, 3'000);
+}
+
 TEST(Elastic, ARunThatIsNotElasticEnds) {
   FaultyMonitor monitor({{800, 1}});
   const std::string why = why_it_failed(faulty_job({"cluster.elastic=false"}), monitor);
