@@ -142,7 +142,7 @@ TEST(RealFaults, WhoIsFrozenLongerThanTheHeartbeatIsLostAndComesBack) {
       train_toy(job_with("{at = 0.1, kind = 'freezes', worker = 1, seconds = 3.5}",
                          {"cluster.heartbeat=2", "train.steps=200"}),
                 monitor);
-  EXPECT_EQ(outcome.samples, 8'000);
+  EXPECT_EQ(outcome.samples, 10'000);
   EXPECT_EQ(workers_at_end(outcome), kAllFour);
   const auto stays = stays_of(kWorker1, outcome);
   ASSERT_EQ(stays.size(), 2U) << monitor.decisions;
