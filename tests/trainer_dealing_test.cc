@@ -22,7 +22,7 @@ torch::Tensor inputs_of(std::span<const SampleIndex> samples) {
   return torch::tensor(numbers).div(10).unsqueeze(1);
 }
 
-struct Trained {
+struct DealtRun {
   Parts parts;  // what begin() returned
   std::int64_t steps = 0;
   std::int64_t epochs = 0;
@@ -31,7 +31,7 @@ struct Trained {
 
 // `prepare` is called with the trainer before its first begin(). 10 samples, or a stream.
 template <class Prepare>
-Trained train(const Options& options, const Prepare& prepare, bool endless = false,
+DealtRun train(const Options& options, const Prepare& prepare, bool endless = false,
               std::vector<std::string> flags = {}) {
   LoneSession alone(std::move(flags));
   torch::manual_seed(1);
@@ -40,7 +40,7 @@ Trained train(const Options& options, const Prepare& prepare, bool endless = fal
   Trainer trainer(alone.session, model, optimizer,
                   endless ? stream(inputs_of) : samples(10, inputs_of), options);
   prepare(trainer);
-  Trained trained;
+  DealtRun trained;
   while (auto batch = trainer.begin()) {
     trained.parts.emplace_back(trainer.indices().begin(), trainer.indices().end());
     EXPECT_TRUE(torch::equal(*batch, inputs_of(trainer.indices())));
@@ -53,7 +53,7 @@ Trained train(const Options& options, const Prepare& prepare, bool endless = fal
   trained.weight = model->weight.detach().clone();
   return trained;
 }
-Trained train(const Options& options, bool endless = false) {
+DealtRun train(const Options& options, bool endless = false) {
   return train(
       options, [](auto&) {}, endless);
 }
@@ -68,21 +68,21 @@ std::string refused(const Options& options) {
 }
 
 TEST(TrainerDealing, SequentialWithWholeBatches) {
-  const Trained trained =
+  const DealtRun trained =
       train({.batch = 4, .epochs = 2, .order = SampleOrder::kSequential, .drop_last = true});
   EXPECT_EQ(trained.parts, (Parts{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}, {4, 5, 6, 7}}));
   EXPECT_EQ(trained.epochs, 2);
 }
 
 TEST(TrainerDealing, StreamsGoOnInTheirPlaces) {
-  const Trained trained = train({.batch = 3, .epochs = 1, .order = SampleOrder::kStreams});
+  const DealtRun trained = train({.batch = 3, .epochs = 1, .order = SampleOrder::kStreams});
   EXPECT_EQ(trained.parts, (Parts{{0, 3, 6}, {1, 4, 7}, {2, 5, 8}}));
 }
 
 // With a loader, too: it is told of samples, not of places.
 TEST(TrainerDealing, AnOrderOfTheProgram) {
   for (const int workers : {0, 2}) {
-    const Trained trained =
+    const DealtRun trained =
         train({.batch = 6, .epochs = 2, .loader = {.workers = workers}}, [](auto& trainer) {
           trainer.set_order([](std::int64_t epoch) {
             std::vector<SampleIndex> order(10, 7);  // a sampler that draws one again and again
@@ -103,7 +103,7 @@ TEST(TrainerDealing, AnOrderThatIsNoneFailsTheRun) {
 }
 
 TEST(TrainerDealing, AStreamHasNoEnd) {
-  const Trained trained = train({.batch = 2, .steps = 4}, true);
+  const DealtRun trained = train({.batch = 2, .steps = 4}, true);
   EXPECT_EQ(trained.parts, (Parts{{0, 1}, {2, 3}, {4, 5}, {6, 7}}));
   EXPECT_EQ(trained.epochs, 0);
   EXPECT_THROW(train({.batch = 2, .epochs = 1}, true), Refused);
@@ -111,14 +111,14 @@ TEST(TrainerDealing, AStreamHasNoEnd) {
 
 // The step is that of the whole share, up to rounding, and it is one step.
 TEST(TrainerDealing, AccumulatesOverSeveralBegins) {
-  const Trained whole = train({.batch = 10, .epochs = 6});
+  const DealtRun whole = train({.batch = 10, .epochs = 6});
   for (const int parts : {2, 3, 4}) {
-    const Trained trained = train({.batch = 10, .epochs = 6, .accumulate = parts});
+    const DealtRun trained = train({.batch = 10, .epochs = 6, .accumulate = parts});
     EXPECT_EQ(std::ssize(trained.parts), 6 * parts);
     EXPECT_EQ(trained.steps, 6);
     EXPECT_LT((trained.weight - whole.weight).abs().item<double>(), 1e-6);
   }
-  const Trained both = train({.batch = 10, .epochs = 1, .micro_batch = {2}, .accumulate = 3});
+  const DealtRun both = train({.batch = 10, .epochs = 1, .micro_batch = {2}, .accumulate = 3});
   EXPECT_EQ(std::ssize(both.parts), 5);
   EXPECT_EQ(train({.batch = 2, .epochs = 1, .accumulate = 8}).parts.size(), 10U);
 }
