@@ -210,7 +210,7 @@ int main(int argc, char** argv) {
   trainer.evaluate_with([&] { return evaluate(*model, test); });
 
   const bool sum = has(argc, argv, "--sum");
-  trainer.set_reduction(sum ? motley::Reduction::kSum : motley::Reduction::kMean);
+  trainer.set_reduction(sum ? motley::Reduction::kMeanOfSum : motley::Reduction::kMean);
   const auto loss_of = [&](const torch::data::Example<>& batch) {
     fail_as_asked(argc, argv, session.rank(), trainer.standing().own_steps);
     return torch::cross_entropy_loss(model->forward(batch.data), batch.target, {},
