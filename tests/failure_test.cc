@@ -236,9 +236,9 @@ TEST(StartUp, AWorkerWithoutMemoryIsNamed) {
                    "cluster.workers=1", "--listen", "127.0.0.1:0"});
   ASSERT_TRUE(eventually([&] { return fs::exists(out + "/rendezvous.json"); }));
   const auto run_at = nlohmann::json::parse(read_file(out + "/rendezvous.json"));
-  const std::string script = fmt::format(
-      "ulimit -v 300000; MOTLEY_TOKEN={} exec \"$0\" worker --join {}",
-      run_at.at("token").get<std::string>(), run_at.at("address").get<std::string>());
+  const std::string script =
+      fmt::format("ulimit -v 300000; MOTLEY_TOKEN={} exec \"$0\" worker --join {}",
+                  run_at.at("token").get<std::string>(), run_at.at("address").get<std::string>());
   const Finished worker = run({"/bin/bash", "-c", script, MOTLEY_PROGRAM});
   EXPECT_EQ(worker.code, 1);
   EXPECT_EQ(std::count(worker.err.begin(), worker.err.end(), '\n'), 1) << worker.err;

@@ -32,7 +32,7 @@ struct DealtRun {
 // `prepare` is called with the trainer before its first begin(). 10 samples, or a stream.
 template <class Prepare>
 DealtRun train(const Options& options, const Prepare& prepare, bool endless = false,
-              std::vector<std::string> flags = {}) {
+               std::vector<std::string> flags = {}) {
   LoneSession alone(std::move(flags));
   torch::manual_seed(1);
   torch::nn::Linear model(1, 1);
