@@ -325,7 +325,7 @@ TEST(Coordinator, WhatAServerDecidesIsInTheRecord) {
   monitor.finish(train_toy(job, monitor));
   std::set<std::string> held;
   monitor.record.decisions().for_each([&](const RunRecord::Decided& decided) {
-    if (decided.who == 3 && decided.decision.kind == "held") {
+    if (decided.who == kFirstServer && decided.decision.kind == "held") {
       EXPECT_NE(decided.decision.reason.find("ahead of worker"), std::string::npos);
       held.insert(decided.decision.what);
     }
