@@ -112,7 +112,7 @@ class FindResumePoint : public testing::Test {
 TEST_F(FindResumePoint, TakesTheNewestOfARun) {
   write("a", 5);
   write("a", 10);
-  for (const std::string where : {run("a").string(), run("a").string() + "/"}) {
+  for (const std::string& where : {run("a").string(), run("a").string() + "/"}) {
     const auto point = find(where);
     ASSERT_TRUE(point) << point.error().message;
     EXPECT_EQ(point->checkpoint.step, 10);
