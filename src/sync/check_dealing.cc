@@ -28,7 +28,7 @@ Status check_sticky(const Job& job, std::int64_t samples) {
   if (method_of(job).advance != Advance::kTogether) {
     return fail(
         "{} with strategy.sync = \"{}\", whose workers go at their own pace; use a method "
-        "that takes steps together, such as all_reduce",
+        "whose workers take steps together",
         kNotSticky, job.strategy.sync);
   }
   if (find_allocation(job.strategy.allocation)->told != CostReport::kNothing) {

@@ -34,14 +34,15 @@ RunFigures first_mark() {
   figures.test = Metric{1.25, 50, 12'800, 0.9, 0.7, {}};
   figures.train_loss = 1.1;
   figures.workers = {
-      {.compute = 0.75,
-       .communicate = 0.125,
-       .wait = 0.125,
-       .samples = 9'600,
-       .steps = 50,
-       .share = 192,
-       .bytes_sent = 61'728'394'506},
-      {.compute = 0.5, .communicate = 0, .wait = 0.5, .samples = 3'200, .steps = 50}};
+      {0,
+       {.compute = 0.75,
+        .communicate = 0.125,
+        .wait = 0.125,
+        .samples = 9'600,
+        .steps = 50,
+        .share = 192,
+        .bytes_sent = 61'728'394'506}},
+      {1, {.compute = 0.5, .communicate = 0, .wait = 0.5, .samples = 3'200, .steps = 50}}};
   return figures;
 }
 
