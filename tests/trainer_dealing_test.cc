@@ -142,5 +142,18 @@ TEST(TrainerDealing, BatchNormAsksForMoreThanOneSample) {
   }
 }
 
+struct NetOfTheStack : torch::nn::Module {
+  torch::nn::Linear linear = register_module("linear", torch::nn::Linear(1, 2));
+  torch::nn::BatchNorm1d norm = register_module("norm", torch::nn::BatchNorm1d(2));
+};
+
+TEST(TrainerDealing, ItsModuleNeedsNoSharedPointer) {
+  LoneSession alone;
+  NetOfTheStack model;
+  torch::optim::SGD optimizer(model.parameters(), 0.1);
+  Trainer trainer(alone.session, model, optimizer, samples(10, inputs_of), {.batch = 4});
+  EXPECT_EQ(trainer.options().min_share, 2);
+}
+
 }  // namespace
 }  // namespace motley::trainer_dealing_test

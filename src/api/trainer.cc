@@ -206,10 +206,13 @@ class TrainerCore::Impl {
     return options;
   }
 
-  static bool has_batch_norm(torch::nn::Module& module) {
-    return std::ranges::any_of(module.modules(), [](const auto& part) {
-      return part->name().find("BatchNorm") != std::string::npos;
-    });
+  // The module itself may be no shared_ptr, so modules() must leave it out.
+  static bool has_batch_norm(const torch::nn::Module& module) {
+    const auto is_one = [](const torch::nn::Module& each) {
+      return each.name().find("BatchNorm") != std::string::npos;
+    };
+    return is_one(module) || std::ranges::any_of(module.modules(/*include_self=*/false),
+                                                 [&](const auto& part) { return is_one(*part); });
   }
 
   // False when the run is over. An empty share is not shown to the program.
