@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -151,8 +152,13 @@ Run::Impl::Impl(Session::Impl& session, Worker& worker, const Job& job, Replica&
 }
 
 Run::Impl::~Impl() {
-  if (under_way()) {
+  if (!under_way()) {
+    return;
+  }
+  try {
     leave_early();
+  } catch (...) {  // The others notice that the connection breaks.
+    std::fputs("motley: cannot report why this run ends early\n", stderr);
   }
 }
 
@@ -323,6 +329,7 @@ void Run::Impl::fail_with_others(const std::exception_ptr& error) {
 
 void Run::Impl::fail_here(const std::exception_ptr& error) {
   if (under_way()) {
+    worker_->release_memory();
     note_cause(reason_of(error));
     clean_up(worker_->fail(error));
   }

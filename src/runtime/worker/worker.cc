@@ -186,6 +186,7 @@ void Worker::close() {
 }
 
 std::string Worker::fail(const std::exception_ptr& error) {
+  release_memory();
   try {
     std::rethrow_exception(error);
   } catch (const Interrupted& interrupted) {
@@ -215,7 +216,10 @@ std::string Worker::report(const FailedInfo& failure) {
 }
 
 // On a thread that helps: the training thread reports it as soon as it waits for anything.
-void Worker::give_up(const std::exception_ptr& error) { node_.stop(plain_reason(error)); }
+void Worker::give_up(const std::exception_ptr& error) {
+  release_memory();
+  node_.stop(plain_reason(error));
+}
 
 void Worker::ask_to_stop(const std::string& why) {
   tell(Control::kAsk, encode(FailedInfo{kAnyRank, why}));

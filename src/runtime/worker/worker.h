@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/memory_reserve.h"
 #include "fabric/driver.h"
 #include "fabric/tcp.h"
 #include "motley/job/job.h"
@@ -100,6 +101,8 @@ class Worker final : private FabricSink, private Observer {
   // a moment: another worker may have failed before.
   std::string fail(const std::exception_ptr& error);
   std::string fail(const FailedInfo& failure);
+  // Thread-safe. Call first when anything was thrown: there may be no memory left to report it.
+  void release_memory() { reserve_.release(); }
 
   // Thread-safe. Asks for an early but orderly end of the run: from its next step on, this worker
   // votes for it, or wants no more samples.
@@ -169,6 +172,7 @@ class Worker final : private FabricSink, private Observer {
   void on_message(Message message) override;
   void on_peer_lost(Rank peer, const std::string& reason) override;
 
+  MemoryReserve reserve_;
   const Rank process_;
   const std::string coordinator_host_;
   Driver driver_;
