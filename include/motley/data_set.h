@@ -2,6 +2,8 @@
 // loader do. Not meant for direct use.
 #pragma once
 
+#include "motley/base/cxx20.h"
+
 #include <torch/data/datasets/map.h>
 
 #include <concepts>

@@ -117,12 +117,20 @@ classes = 10
 [train]
 batch = 256
 epochs = 1
+order = "shuffled"
+drop_last = false
+sticky = false
+min_share = 1
 eval_every = 50
+eval_every_epochs = 0
 checkpoint_every = "auto"
 checkpoint_keep = 3
 optimizer = "adam"
 lr = 0.05
 weight_decay = 0
+
+[train.loader]
+workers = 0
 
 [strategy]
 sync = "all_reduce"

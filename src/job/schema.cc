@@ -103,7 +103,15 @@ std::string_view JobSchema::nearest(std::string_view name) const {
   const auto is_same_word = [&](const Key<Job>& key) {
     return last_part(key.name) == last_part(name) && (neighbours.empty() || key.method.empty());
   };
-  if (const auto same = std::ranges::find_if(keys_, is_same_word); same != keys_.end()) {
+  // Of several, the one that is least deep: "workers" is more often about the cluster.
+  const auto depth = [](std::string_view key) { return std::ranges::count(key, '.'); };
+  const Key<Job>* same = nullptr;
+  for (const Key<Job>& key : keys_) {
+    if (is_same_word(key) && (same == nullptr || depth(key.name) < depth(same->name))) {
+      same = &key;
+    }
+  }
+  if (same != nullptr) {
     return same->name;
   }
   return neighbours.empty() ? motley::nearest(name, all) : "";

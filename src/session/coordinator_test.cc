@@ -241,7 +241,8 @@ TEST(Coordinator, EndsWhenTheTargetIsReached) {
 RunOutcome train_at_own_pace(std::vector<std::string> settings, double tolerance) {
   // With only 100 samples, each used fifteen times, Hop's loss would exceed the tolerances.
   const std::vector<std::string> data{"data.features=2000", "data.samples=500"};
-  settings.push_back("train.eval_every=5");
+  // Paced, so that no worker is done before the others have begun, however busy the machine is.
+  settings.insert(settings.end(), {"train.eval_every=5", "cluster.unit=5e-4"});
   settings.insert(settings.end(), data.begin(), data.end());
   const Job job = toy_job(settings);
   QuietMonitor monitor;
