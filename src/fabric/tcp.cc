@@ -90,7 +90,12 @@ TcpFabric::TcpFabric(Driver& driver, FabricSink& sink, TcpOptions options)
   });
 }
 
-TcpFabric::~TcpFabric() {
+TcpFabric::~TcpFabric() { stop(); }
+
+void TcpFabric::stop() {
+  if (!*alive_) {
+    return;
+  }
   // Handlers of this fabric may still be queued. They run one at a time, so after this one none
   // finds the fabric alive. The handler shares the promise because it may outlive this call.
   auto done = std::make_shared<std::promise<void>>();

@@ -69,6 +69,8 @@ class TcpFabric final : public Fabric {
   void pulse() override;
   void set_stuck_after(double seconds) override;
   void close(double patience) override;
+  // Afterwards nothing is received and the sink is not called. Idempotent.
+  void stop();
   std::int64_t bytes_sent() const override { return bytes_sent_; }
 
  private:

@@ -47,7 +47,12 @@ Worker::Worker(const Admission& admission)
   fabric_.set_peer(kCoordinator, admission.coordinator);
 }
 
-Worker::~Worker() = default;
+// First of all nobody may call back any longer: a message would go into members that are gone.
+Worker::~Worker() {
+  heartbeat_.reset();
+  state_sender_.stop();
+  fabric_.stop();
+}
 
 Result<Message> Worker::await_start(const Interruption& interrupted) {
   Seconds told = node_.now();
