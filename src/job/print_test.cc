@@ -95,13 +95,8 @@ RC_GTEST_PROP(ToToml, ReadsBackAsTheSameJob, ()) {
   RC_ASSERT(to_toml(job_schema(), *back) == text);
 }
 
-TEST(ToToml, PrintsTheResolvedJob) {
-  const std::vector<std::string> overrides = {
-      "train.optimizer=adam", "cluster.unit=0.0005", "cluster.speeds=[1,1,1,0.25]",
-      "cluster.slowdown=[{kind='random',probability=0.25,factor=6}]"};
-  EXPECT_EQ(
-      to_toml(job_schema(), *parse_job(job_schema(), "", "job.toml", overrides, Mode::kConfig)),
-      R"(name = "job"
+constexpr const char* kResolvedJob =
+    R"(name = "job"
 seed = 1
 
 [model]
@@ -159,7 +154,15 @@ rejoin_timeout = 60
 kind = "random"
 probability = 0.25
 factor = 6
-)");
+)";
+
+TEST(ToToml, PrintsTheResolvedJob) {
+  const std::vector<std::string> overrides = {
+      "train.optimizer=adam", "cluster.unit=0.0005", "cluster.speeds=[1,1,1,0.25]",
+      "cluster.slowdown=[{kind='random',probability=0.25,factor=6}]"};
+  EXPECT_EQ(
+      to_toml(job_schema(), *parse_job(job_schema(), "", "job.toml", overrides, Mode::kConfig)),
+      kResolvedJob);
 }
 
 TEST(DescribeKeys, HasOneRowPerKey) {
